@@ -1,0 +1,69 @@
+/* The C interface between a generated kernel library and whoever runs it.
+ *
+ * A library holds one kernel and exports the three functions declared at the end. A caller first
+ * checks autofuse_abi_version(), then asks autofuse_tiling() once per set of sizes, then calls
+ * autofuse_run() for every phase in order, each phase cut into block ranges that may run at the
+ * same time.
+ *
+ * Plain C; the layout of the structures is part of the interface, changed only with the version.
+ */
+#ifndef AUTOFUSE_CORE_KERNEL_ABI_H_
+#define AUTOFUSE_CORE_KERNEL_ABI_H_
+
+#include <stdint.h>
+
+#define AUTOFUSE_ABI_VERSION 1
+
+/* Limits of AutofuseTiling. */
+#define AUTOFUSE_MAX_PHASES 4
+#define AUTOFUSE_MAX_PARAMS 24
+
+/* Return values of autofuse_run. */
+#define AUTOFUSE_OK 0
+#define AUTOFUSE_DIVISION_BY_ZERO 1 /* an integer division or modulus had a zero divisor */
+
+/* The functions of a kernel library: C names, visible to dlsym. */
+#ifdef __cplusplus
+#define AUTOFUSE_EXPORT extern "C" __attribute__((visibility("default")))
+#else
+#define AUTOFUSE_EXPORT __attribute__((visibility("default")))
+#endif
+
+/* The data of one launch. Nothing is owned; all pointers outlive the launch. Tensors are dense and
+ * row-major; the pointer of an empty tensor may be null. */
+typedef struct AutofuseArgs {
+  const void* const* inputs; /* one per input */
+  void* const* outputs;      /* one per output */
+  const int64_t* sizes;      /* elements along each merged axis */
+  const int64_t* strides;    /* element strides known only at run time: one per merged axis for every
+                                input with a dimension that may broadcast, in input order; may be
+                                null if there is no such input */
+  void* workspace;           /* workspace_bytes of scratch, aligned to 64, contents undefined; null
+                                if the kernel asked for none */
+} AutofuseArgs;
+
+/* How one set of sizes is cut. Filled by autofuse_tiling, read by the caller and autofuse_run. */
+typedef struct AutofuseTiling {
+  int64_t phases;                          /* in use: 0 (nothing to do) .. AUTOFUSE_MAX_PHASES */
+  int64_t blocks[AUTOFUSE_MAX_PHASES];     /* independent blocks of each phase */
+  int64_t block_cost[AUTOFUSE_MAX_PHASES]; /* rough cost of one block in nanoseconds */
+  int64_t workspace_bytes;                 /* scratch shared by all phases of a launch */
+  int64_t p[AUTOFUSE_MAX_PARAMS];          /* the kernel's own parameters */
+} AutofuseTiling;
+
+/* The version this library was generated for: AUTOFUSE_ABI_VERSION. */
+AUTOFUSE_EXPORT int32_t autofuse_abi_version(void);
+
+/* Fills *out for the given merged sizes and at most `threads` threads. Returns 0, or another value
+ * when the kernel cannot run such sizes. Depends on its arguments only; any thread may call it. */
+AUTOFUSE_EXPORT int32_t autofuse_tiling(const int64_t* sizes, int32_t n_sizes, int32_t threads,
+                                        AutofuseTiling* out);
+
+/* Runs blocks [begin, end) of one phase. A phase may start only when all blocks of the one before
+ * have ended; ranges of one phase may run in parallel. Outputs without elements may be skipped; a
+ * reduction over an empty axis writes its identity. Returns AUTOFUSE_OK or
+ * AUTOFUSE_DIVISION_BY_ZERO. */
+AUTOFUSE_EXPORT int32_t autofuse_run(const AutofuseArgs* args, const AutofuseTiling* tiling,
+                                     int32_t phase, int64_t begin, int64_t end);
+
+#endif /* AUTOFUSE_CORE_KERNEL_ABI_H_ */
