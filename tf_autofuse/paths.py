@@ -1,0 +1,36 @@
+"""Where the package keeps its data: in a checkout beside the package, installed inside it."""
+import os
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _data_dir(name: str) -> str:
+    """The folder `name`: <package>/_data/<name> of an install, else the one of the checkout."""
+    installed = os.path.join(_PACKAGE, "_data", name)
+    if os.path.isdir(installed):
+        return installed
+    return os.path.join(os.path.dirname(_PACKAGE), name)
+
+
+def package_dir() -> str:
+    """The folder of the `tf_autofuse` package."""
+    return _PACKAGE
+
+
+def passes_dir() -> str:
+    """The GE pass plug-ins that come with the package (a value for ASCEND_GE_PY_PASS_PATH)."""
+    return _data_dir("passes")
+
+
+def csrc_dir() -> str:
+    """The C++ sources and headers: core/, tf/, host/, ascendc_twin/."""
+    return _data_dir("csrc")
+
+
+def cache_dir() -> str:
+    """The root of everything built at run time: AUTOFUSE_CACHE_DIR or ~/.cache/tf_autofuse.
+
+    Read from the environment at every call. The folder need not exist.
+    """
+    chosen = os.environ.get("AUTOFUSE_CACHE_DIR")
+    return chosen or os.path.join(os.path.expanduser("~"), ".cache", "tf_autofuse")
