@@ -1,0 +1,132 @@
+"""Numpy interpreter of the loop IR: the definition of what a kernel computes.
+
+bfloat16 has no numpy type: at the boundary it is a uint16 array of the bit patterns, inside a
+float32 array that holds only bfloat16 values.
+"""
+from __future__ import annotations
+
+from typing import Dict, List, Sequence
+
+import numpy as np
+
+from tf_autofuse.loop.ir import AxisSize, Const, Load, LoopKernel, Map, Reduce, Store, Value
+from tf_autofuse.loop.ops import INTS, MAP_OPS, NARROW_FLOATS, REDUCE_OPS
+
+
+def storage_dtype(dtype: str) -> np.dtype:
+    """numpy type of a tensor in memory (bfloat16: uint16)."""
+    return np.dtype("uint16" if dtype == "bfloat16" else dtype)
+
+
+def compute_dtype(dtype: str) -> np.dtype:
+    """numpy type of a value inside the interpreter (bfloat16: float32)."""
+    return np.dtype("float32" if dtype == "bfloat16" else dtype)
+
+
+def decode(array: np.ndarray, dtype: str) -> np.ndarray:
+    """Memory form to interpreter form."""
+    if dtype != "bfloat16":
+        return array
+    return (array.astype(np.uint32) << 16).view(np.float32)
+
+
+def encode(array: np.ndarray, dtype: str) -> np.ndarray:
+    """Interpreter form to memory form; float32 is rounded to nearest even for bfloat16."""
+    if dtype != "bfloat16":
+        return array.astype(storage_dtype(dtype))
+    bits = np.ascontiguousarray(array, np.float32).view(np.uint32)
+    rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    return np.where(np.isnan(array), np.uint16(0x7FC0) | (bits >> 31 << 15), rounded).astype(
+        np.uint16
+    )
+
+
+def run(
+    kernel: LoopKernel, inputs: Sequence[np.ndarray], sizes: Dict[str, int]
+) -> List[np.ndarray]:
+    """Outputs of the kernel on `inputs` (memory form) with the given axis sizes.
+
+    Each input has the shape its load's dims give: the axis size, 1 for an absent axis, either for
+    a `maybe` dim. Errors of shape are numpy's.
+    """
+    env: Dict[str, np.ndarray] = {}
+    with np.errstate(all="ignore"):
+        for value in kernel.body:
+            env[value.name] = _evaluate(kernel, value, env, inputs, sizes)
+    outputs: List[np.ndarray] = [np.empty(0)] * len(kernel.outputs)
+    for store in kernel.stores:
+        outputs[store.output] = _store(kernel, store, env[store.value], sizes)
+    return outputs
+
+
+def _evaluate(kernel: LoopKernel, value: Value, env, inputs, sizes) -> np.ndarray:
+    """Every value is an array with one dimension per kernel axis (1 where it does not vary)."""
+    rank = len(kernel.axes)
+    if isinstance(value, Load):
+        shape = [1] * rank
+        array = np.asarray(inputs[value.input])
+        for dim, size in zip(value.dims, array.shape):
+            if dim.axis is not None:
+                shape[kernel.axes.index(dim.axis)] = size
+        return decode(array.reshape(shape), value.dtype)
+    if isinstance(value, Const):
+        return np.full([1] * rank, value.value, compute_dtype(value.dtype))
+    if isinstance(value, AxisSize):
+        count = int(np.prod([sizes[axis] for axis in value.over], dtype=np.int64))
+        return np.full([1] * rank, count).astype(compute_dtype(value.dtype))
+    operands = [env[name] for name in value.args]
+    if isinstance(value, Reduce):
+        return _reduce(kernel, value, operands[0], sizes)
+    assert isinstance(value, Map)
+    return _map(value, operands, kernel)
+
+
+def _map(value: Map, operands, kernel: LoopKernel) -> np.ndarray:
+    if value.op == "cast":
+        return cast(operands[0], kernel.value(value.operands[0]).dtype, value.dtype)
+    function = MAP_OPS[value.op].numpy
+    if value.op in ("max", "min"):
+        return function(*operands, narrow=value.dtype in NARROW_FLOATS)
+    return np.asarray(function(*operands)).astype(compute_dtype(value.dtype), copy=False)
+
+
+def cast(array: np.ndarray, source: str, target: str) -> np.ndarray:
+    """TensorFlow's Cast: to bool is `!= 0`, float to integer truncates, narrowing rounds to even.
+
+    Floats outside the range of the integer type give its lowest value, as x86 conversions do for
+    32 and 64 bits.
+    """
+    if target == "bool":
+        return array != 0
+    if target == "bfloat16":
+        return decode(encode(array.astype(np.float32), target), target)
+    if target in INTS and array.dtype.kind == "f":
+        wide = np.int64 if target in ("int64", "uint64", "uint32") else np.int32
+        limits = np.iinfo(wide)
+        inside = (array >= limits.min) & (array < -float(limits.min))
+        safe = np.where(inside, array, 0).astype(np.float64)
+        return np.where(inside, np.trunc(safe).astype(wide), limits.min).astype(target)
+    return array.astype(compute_dtype(target))
+
+
+def _reduce(kernel: LoopKernel, value: Reduce, operand: np.ndarray, sizes) -> np.ndarray:
+    shape = list(operand.shape)
+    for axis in value.over:
+        shape[kernel.axes.index(axis)] = sizes[axis]
+    positions = tuple(kernel.axes.index(axis) for axis in value.over)
+    full = np.broadcast_to(operand, shape)
+    op = REDUCE_OPS[value.op]
+    kind = full.dtype
+    if value.op in ("sum", "prod"):
+        full = full.astype(np.float64) if kind.kind == "f" else full
+        return op.numpy(full, axis=positions, keepdims=True, dtype=full.dtype).astype(kind)
+    identity = np.array(op.identity(value.dtype)).astype(kind)
+    return op.numpy(full, axis=positions, keepdims=True, initial=identity)
+
+
+def _store(kernel: LoopKernel, store: Store, array: np.ndarray, sizes) -> np.ndarray:
+    dtype = kernel.outputs[store.output].dtype
+    axes = [dim.axis for dim in store.dims if dim.axis is not None]
+    full = np.broadcast_to(array, [sizes[a] if a in axes else 1 for a in kernel.axes])
+    shape = [1 if dim.axis is None else sizes[dim.axis] for dim in store.dims]
+    return encode(np.ascontiguousarray(full).reshape(shape), dtype)

@@ -1,0 +1,68 @@
+"""Axis merging: neighbours that every tensor walks as one become one axis.
+
+    in0 [a0, a1], in1 [a2], value [a0, a1, a2]   ->   in0 [m0], in1 [m1], value [m0, m1]
+
+Two neighbours merge when every domain, load, store and reduction has both or neither, and none
+of them is a `maybe` axis. Fewer axes mean longer vectors and one kernel for more ranks.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Dict, List, Set, Tuple
+
+from tf_autofuse.loop.ir import AxisSize, Dim, Load, LoopKernel, Reduce, Store, Value
+
+
+def merge_axes(kernel: LoopKernel) -> Tuple[LoopKernel, Tuple[int, ...]]:
+    """The merged kernel, and for each old axis the index of the new axis it became part of.
+
+    A kernel with axes keeps at least one. Loads and stores lose their dims of size 1: layout is
+    dense, so such a dim carries nothing once the sizes are bound.
+    """
+    groups: List[int] = []
+    for index in range(len(kernel.axes)):
+        joined = index > 0 and _mergeable(kernel, kernel.axes[index - 1], kernel.axes[index])
+        groups.append(groups[-1] if joined else (groups[-1] + 1 if groups else 0))
+    names = {axis: "m%d" % group for axis, group in zip(kernel.axes, groups)}
+    merged = LoopKernel(
+        kernel.inputs,
+        kernel.outputs,
+        _rename(kernel.axes, names),
+        tuple(_rename_value(value, names) for value in kernel.body),
+        tuple(Store(s.output, s.value, _rename_dims(s.dims, names)) for s in kernel.stores),
+    )
+    return merged, tuple(groups)
+
+
+def _mergeable(kernel: LoopKernel, left: str, right: str) -> bool:
+    if {left, right} & set(kernel.maybe_axes):
+        return False
+    return all((left in axes) == (right in axes) for axes in _axis_sets(kernel))
+
+
+def _axis_sets(kernel: LoopKernel) -> List[Set[str]]:
+    sets: List[Set[str]] = []
+    for value in kernel.body:
+        sets.append(set(value.axes))
+        if isinstance(value, (Reduce, AxisSize)):
+            sets.append(set(value.over))
+    return [axes for axes in sets if axes]
+
+
+def _rename(axes: Tuple[str, ...], names: Dict[str, str]) -> Tuple[str, ...]:
+    return tuple(dict.fromkeys(names[axis] for axis in axes))
+
+
+def _rename_dims(dims: Tuple[Dim, ...], names: Dict[str, str]) -> Tuple[Dim, ...]:
+    return tuple(
+        dict.fromkeys(Dim(names[dim.axis], dim.maybe) for dim in dims if dim.axis is not None)
+    )
+
+
+def _rename_value(value: Value, names: Dict[str, str]) -> Value:
+    changes = {"axes": _rename(value.axes, names)}
+    if isinstance(value, Load):
+        changes["dims"] = _rename_dims(value.dims, names)
+    if isinstance(value, (Reduce, AxisSize)):
+        changes["over"] = _rename(value.over, names)
+    return replace(value, **changes)

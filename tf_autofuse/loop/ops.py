@@ -1,0 +1,118 @@
+"""Scalar operations of the loop IR: what each means, in numpy, and which types it takes.
+
+Rounding arithmetic never happens in 16-bit floats: a float16 or bfloat16 operator is lowered to
+cast-up, the operation in float32, cast-down. Only `EXACT` operations run in the narrow types.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, Dict, FrozenSet
+
+import numpy as np
+
+FLOATS = frozenset(("float32", "float64"))
+NARROW_FLOATS = frozenset(("float16", "bfloat16"))
+ALL_FLOATS = FLOATS | NARROW_FLOATS
+INTS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
+BOOL = frozenset(("bool",))
+NUMBERS = FLOATS | INTS
+ANY = ALL_FLOATS | INTS | BOOL
+
+
+@dataclass(frozen=True)
+class MapOp:
+    """`dtypes`: operand types allowed. `result`: 'same' as the operands, or 'bool'."""
+
+    arity: int
+    dtypes: FrozenSet[str]
+    result: str
+    numpy: Callable
+
+
+def maximum(a, b, narrow: bool = False):
+    """Larger of a and b; NaN wins. On a tie (0.0, -0.0) the second, in 16-bit floats the first.
+
+    The tie rule is that of Eigen's packet max, which TensorFlow's kernels run.
+    """
+    return _pick(a, b, np.greater(a, b), narrow)
+
+
+def minimum(a, b, narrow: bool = False):
+    """Smaller of a and b; NaN and ties as in `maximum`."""
+    return _pick(a, b, np.less(a, b), narrow)
+
+
+def _pick(a, b, first, narrow: bool):
+    picked = np.where(first | np.equal(a, b) if narrow else first, a, b)
+    if picked.dtype.kind != "f":
+        return picked
+    return np.where(np.isnan(a), a, np.where(np.isnan(b), b, picked))
+
+
+def _sigmoid(x):
+    return (1 / (1 + np.exp(-x.astype(np.float64)))).astype(x.dtype)
+
+
+def _wide(function):
+    """Evaluate in float64 and round once: the correctly rounded value for float32."""
+    return lambda x: function(x.astype(np.float64)).astype(x.dtype)
+
+
+MAP_OPS: Dict[str, MapOp] = {
+    "neg": MapOp(1, ALL_FLOATS | INTS, "same", np.negative),
+    "abs": MapOp(1, ALL_FLOATS | INTS, "same", np.abs),
+    "exp": MapOp(1, FLOATS, "same", _wide(np.exp)),
+    "log": MapOp(1, FLOATS, "same", _wide(np.log)),
+    "sqrt": MapOp(1, FLOATS, "same", np.sqrt),
+    "rsqrt": MapOp(1, FLOATS, "same", _wide(lambda x: 1 / np.sqrt(x))),
+    "tanh": MapOp(1, FLOATS, "same", _wide(np.tanh)),
+    "sigmoid": MapOp(1, FLOATS, "same", _sigmoid),
+    "add": MapOp(2, NUMBERS, "same", np.add),
+    "sub": MapOp(2, NUMBERS, "same", np.subtract),
+    "mul": MapOp(2, NUMBERS, "same", np.multiply),
+    "div": MapOp(2, FLOATS, "same", np.divide),
+    "max": MapOp(2, ALL_FLOATS | INTS, "same", maximum),
+    "min": MapOp(2, ALL_FLOATS | INTS, "same", minimum),
+    "eq": MapOp(2, ANY, "bool", np.equal),
+    "ne": MapOp(2, ANY, "bool", np.not_equal),
+    "lt": MapOp(2, ALL_FLOATS | INTS, "bool", np.less),
+    "le": MapOp(2, ALL_FLOATS | INTS, "bool", np.less_equal),
+    "gt": MapOp(2, ALL_FLOATS | INTS, "bool", np.greater),
+    "ge": MapOp(2, ALL_FLOATS | INTS, "bool", np.greater_equal),
+    "and": MapOp(2, BOOL, "bool", np.logical_and),
+    "or": MapOp(2, BOOL, "bool", np.logical_or),
+    "not": MapOp(1, BOOL, "bool", np.logical_not),
+    "select": MapOp(3, ANY, "same", np.where),
+    "cast": MapOp(1, ANY, "any", lambda x: x),
+}
+"""`select` takes a bool condition and two operands of the result type."""
+
+
+@dataclass(frozen=True)
+class ReduceOp:
+    """`identity(dtype)` is what an empty reduction gives."""
+
+    dtypes: FrozenSet[str]
+    numpy: Callable
+    identity: Callable[[str], object]
+
+
+def _lowest(dtype: str):
+    if dtype in ALL_FLOATS:
+        return float("-inf")
+    return False if dtype == "bool" else int(np.iinfo(dtype).min)
+
+
+def _highest(dtype: str):
+    if dtype in ALL_FLOATS:
+        return float("inf")
+    return True if dtype == "bool" else int(np.iinfo(dtype).max)
+
+
+REDUCE_OPS: Dict[str, ReduceOp] = {
+    "sum": ReduceOp(NUMBERS, np.sum, lambda dtype: 0),
+    "prod": ReduceOp(NUMBERS, np.prod, lambda dtype: 1),
+    "max": ReduceOp(ALL_FLOATS | INTS, np.max, _lowest),
+    "min": ReduceOp(ALL_FLOATS | INTS, np.min, _highest),
+}
+"""Sums and products of float32 are accumulated wider than float32 or in a blocked order."""

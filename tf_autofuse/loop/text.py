@@ -1,0 +1,122 @@
+"""Text form of the loop IR: `print_loop` and `parse_loop` are inverse to each other."""
+from __future__ import annotations
+
+import re
+from typing import Dict, List, Tuple
+
+from tf_autofuse.errors import IRError
+from tf_autofuse.loop.ir import (
+    AxisSize,
+    Const,
+    Dim,
+    Load,
+    LoopKernel,
+    Map,
+    Param,
+    Reduce,
+    Scalar,
+    Store,
+    Value,
+)
+
+
+def print_loop(kernel: LoopKernel, comments: bool = False) -> str:
+    """The kernel as text; with `comments` each line names the operator it came from."""
+    lines = ["loop {"]
+    lines += ["  %s: %s" % (p.name, p.dtype) for p in kernel.inputs + kernel.outputs]
+    lines.append(("  axes " + " ".join(kernel.axes)).rstrip())
+    for value in kernel.body:
+        note = "  # " + value.origin if comments and value.origin else ""
+        lines.append("  %%%s = %s%s" % (value.name, _print_value(value), note))
+    for store in kernel.stores:
+        lines.append("  store out%d %s %%%s" % (store.output, _dims(store.dims), store.value))
+    return "\n".join(lines + ["}"]) + "\n"
+
+
+def _dims(dims) -> str:
+    return "[%s]" % ", ".join(str(dim) for dim in dims)
+
+
+def _print_value(value: Value) -> str:
+    if isinstance(value, Load):
+        return "load in%d %s : %s" % (value.input, _dims(value.dims), value.dtype)
+    if isinstance(value, Const):
+        return "const %r : %s" % (value.value, value.dtype)
+    if isinstance(value, AxisSize):
+        return "size %s : %s" % (" ".join(value.over), value.dtype)
+    args = " ".join("%" + name for name in value.args)
+    over = " over " + " ".join(value.over) if isinstance(value, Reduce) else ""
+    kind = "reduce." + value.op if isinstance(value, Reduce) else value.op
+    return "%s %s%s : %s [%s]" % (kind, args, over, value.dtype, ", ".join(value.axes))
+
+
+def parse_loop(text: str) -> LoopKernel:
+    """Read what `print_loop` wrote; IRError names the line that cannot be read."""
+    inputs: List[Param] = []
+    outputs: List[Param] = []
+    axes: Tuple[str, ...] = ()
+    body: List[Value] = []
+    stores: List[Store] = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.split("  #")[0].strip()
+        if line in ("", "loop {", "}"):
+            continue
+        param = re.match(r"(in|out)\d+: (\w+)$", line)
+        if param:
+            target = inputs if param.group(1) == "in" else outputs
+            target.append(Param(line.split(":")[0], param.group(2)))
+        elif line.startswith("axes"):
+            axes = tuple(line.split()[1:])
+        elif line.startswith("store "):
+            stores.append(_parse_store(line, number))
+        else:
+            body.append(_parse_value(line, number))
+    return LoopKernel(tuple(inputs), tuple(outputs), axes, tuple(body), tuple(stores))
+
+
+def _match(pattern: str, line: str, number: int):
+    match = re.match(pattern + "$", line)
+    if match is None:
+        raise IRError("line %d cannot be read: %s" % (number, line), stage="loop text")
+    return match
+
+
+def _parse_dims(text: str) -> Tuple[Dim, ...]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    return tuple(
+        Dim(None) if w == "-" else Dim(w.rstrip("?"), w.endswith("?")) for w in words
+    )
+
+
+def _parse_store(line: str, number: int) -> Store:
+    m = _match(r"store out(\d+) \[(.*)\] %(\w+)", line, number)
+    return Store(int(m.group(1)), m.group(3), _parse_dims(m.group(2)))
+
+
+def _parse_value(line: str, number: int) -> Value:
+    m = _match(r"%(\w+) = (\S+) (.*?)\s*: (\w+)(?: \[(.*)\])?", line, number)
+    name, kind, rest, dtype = m.group(1), m.group(2), m.group(3), m.group(4)
+    axes = tuple(a.strip() for a in (m.group(5) or "").split(",") if a.strip())
+    if kind == "load":
+        load = _match(r"in(\d+) \[(.*)\]", rest, number)
+        dims = _parse_dims(load.group(2))
+        domain = tuple(d.axis for d in dims if d.axis)
+        return Load(name, dtype, domain, input=int(load.group(1)), dims=dims)
+    if kind == "const":
+        return Const(name, dtype, (), value=_parse_scalar(rest))
+    if kind == "size":
+        return AxisSize(name, dtype, (), over=tuple(rest.split()))
+    args, _, over = rest.partition(" over ")
+    names = tuple(word.lstrip("%") for word in args.split())
+    if kind.startswith("reduce."):
+        return Reduce(
+            name, dtype, axes, op=kind[7:], operand=names[0], over=tuple(over.split())
+        )
+    return Map(name, dtype, axes, op=kind, operands=names)
+
+
+def _parse_scalar(text: str) -> Scalar:
+    named: Dict[str, Scalar] = {"True": True, "False": False}
+    if text in named:
+        return named[text]
+    return int(text) if re.match(r"-?\d+$", text) else float(text)

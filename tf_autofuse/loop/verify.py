@@ -1,0 +1,129 @@
+"""The rules of the loop IR. A breach is a bug of ours, so it is an `IRError`, not a fallback."""
+from __future__ import annotations
+
+from typing import Dict, Tuple
+
+from tf_autofuse.errors import IRError
+from tf_autofuse.loop.ir import (
+    AxisSize,
+    Const,
+    Dim,
+    Load,
+    LoopKernel,
+    Map,
+    Reduce,
+    Store,
+    Value,
+)
+from tf_autofuse.loop.ops import ANY, MAP_OPS, REDUCE_OPS
+
+STAGE = "loop"
+
+
+def verify(kernel: LoopKernel) -> None:
+    """Check names, types, domains and layouts of a kernel; IRError names the first bad value."""
+    if len(set(kernel.axes)) != len(kernel.axes):
+        raise IRError("axis names repeat: " + " ".join(kernel.axes), stage=STAGE)
+    seen: Dict[str, Value] = {}
+    for value in kernel.body:
+        if value.name in seen:
+            raise IRError("defined twice", node=value.name, stage=STAGE)
+        for name in value.args:
+            if name not in seen:
+                raise IRError("uses %s before it is defined" % name, node=value.name, stage=STAGE)
+        _check_value(kernel, value, seen)
+        seen[value.name] = value
+    _check_stores(kernel, seen)
+
+
+def _check_value(kernel: LoopKernel, value: Value, seen: Dict[str, Value]) -> None:
+    if value.dtype not in ANY:
+        _bad(value, "unknown dtype %s" % value.dtype)
+    if value.axes != _ordered(kernel, value.axes):
+        _bad(value, "domain [%s] is not in kernel axis order" % ", ".join(value.axes))
+    if isinstance(value, Load):
+        _check_load(kernel, value)
+    elif isinstance(value, Map):
+        _check_map(kernel, value, seen)
+    elif isinstance(value, Reduce):
+        _check_reduce(value, seen)
+    elif isinstance(value, (Const, AxisSize)):
+        if value.axes:
+            _bad(value, "a constant has no axes")
+    else:
+        _bad(value, "unknown kind %s" % type(value).__name__)
+
+
+def _check_load(kernel: LoopKernel, value: Load) -> None:
+    if not 0 <= value.input < len(kernel.inputs):
+        _bad(value, "input %d of %d" % (value.input, len(kernel.inputs)))
+    if value.dtype != kernel.inputs[value.input].dtype:
+        _bad(value, "dtype differs from in%d" % value.input)
+    if _dim_axes(value.dims) != value.axes:
+        _bad(value, "dims [%s] do not give its domain" % ", ".join(map(str, value.dims)))
+
+
+def _check_map(kernel: LoopKernel, value: Map, seen: Dict[str, Value]) -> None:
+    op = MAP_OPS.get(value.op)
+    if op is None:
+        _bad(value, "unknown operation %s" % value.op)
+    if len(value.operands) != op.arity:
+        _bad(value, "%s takes %d operands, got %d" % (value.op, op.arity, len(value.operands)))
+    operands = [seen[name] for name in value.operands]
+    domain = _ordered(kernel, {axis for v in operands for axis in v.axes})
+    if domain != value.axes:
+        _bad(value, "domain must be [%s]" % ", ".join(domain))
+    if value.op == "select":
+        if operands[0].dtype != "bool":
+            _bad(value, "condition is %s, not bool" % operands[0].dtype)
+        operands = operands[1:]
+    dtypes = {v.dtype for v in operands}
+    if len(dtypes) != 1 or not dtypes <= op.dtypes:
+        _bad(value, "%s does not take %s" % (value.op, " and ".join(sorted(dtypes))))
+    expected = {"same": dtypes.pop(), "bool": "bool", "any": value.dtype}[op.result]
+    if value.dtype != expected:
+        _bad(value, "%s gives %s, not %s" % (value.op, expected, value.dtype))
+
+
+def _check_reduce(value: Reduce, seen: Dict[str, Value]) -> None:
+    op = REDUCE_OPS.get(value.op)
+    if op is None:
+        _bad(value, "unknown reduction %s" % value.op)
+    operand = seen[value.operand]
+    if value.dtype != operand.dtype or value.dtype not in op.dtypes:
+        _bad(value, "%s of %s to %s" % (value.op, operand.dtype, value.dtype))
+    if not value.over or not set(value.over) <= set(operand.axes):
+        _bad(value, "reduces over axes its operand does not have")
+    if value.axes != tuple(axis for axis in operand.axes if axis not in value.over):
+        _bad(value, "domain must be that of %s without the reduced axes" % value.operand)
+
+
+def _check_stores(kernel: LoopKernel, seen: Dict[str, Value]) -> None:
+    if sorted(store.output for store in kernel.stores) != list(range(len(kernel.outputs))):
+        raise IRError("every output needs exactly one store", stage=STAGE)
+    for store in kernel.stores:
+        _check_store(kernel, store, seen)
+
+
+def _check_store(kernel: LoopKernel, store: Store, seen: Dict[str, Value]) -> None:
+    where = "out%d" % store.output
+    if store.value not in seen:
+        raise IRError("stores unknown value %s" % store.value, node=where, stage=STAGE)
+    value = seen[store.value]
+    if value.dtype != kernel.outputs[store.output].dtype:
+        raise IRError("stores %s" % value.dtype, node=where, stage=STAGE)
+    if any(dim.maybe for dim in store.dims) or _dim_axes(store.dims) != value.axes:
+        raise IRError("dims do not match the domain of the value", node=where, stage=STAGE)
+
+
+def _dim_axes(dims: Tuple[Dim, ...]) -> Tuple[str, ...]:
+    return tuple(dim.axis for dim in dims if dim.axis is not None)
+
+
+def _ordered(kernel: LoopKernel, axes) -> Tuple[str, ...]:
+    return tuple(axis for axis in kernel.axes if axis in set(axes))
+
+
+def _bad(value: Value, message: str) -> None:
+    raise IRError(message, node=value.name, stage=STAGE)
+
