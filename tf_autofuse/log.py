@@ -1,4 +1,5 @@
 """Loggers under the name ``tf_autofuse`` and warnings that are said once."""
+
 from __future__ import annotations
 
 import logging
@@ -44,7 +45,7 @@ def get_logger(name: str = "") -> logging.Logger:
 
 
 def warn_once(key: Hashable, msg: str, name: str = "") -> bool:
-    """Log `msg` as a warning unless something with the same `key` was said; True when it was logged."""
+    """Log `msg` as a warning unless one with the same `key` was logged; True when it was."""
     with _lock:
         if key in _said:
             return False
