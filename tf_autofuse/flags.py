@@ -228,4 +228,4 @@ def _to_text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return ",".join(str(word) for word in value)
-    return str(value)
+    return "" if value is None else str(value)

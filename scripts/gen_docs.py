@@ -1,0 +1,93 @@
+"""Write the documents that are made from tables in the code.
+
+python scripts/gen_docs.py            write them
+python scripts/gen_docs.py --check    exit 1 when a file differs from its table
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Callable, Dict, List
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, ROOT)
+
+from tf_autofuse.flag_table import DFX, FLAGS, MAIN, Flag  # noqa: E402
+
+FLAGS_HEAD = """# Flags
+
+<!-- written by scripts/gen_docs.py from tf_autofuse/flag_table.py: change the table, not this file -->
+
+Two environment variables hold all flags. Each is a list of `--key=value` parts separated by `;`:
+
+```bash
+export AUTOFUSE_FLAGS="--enable_autofuse=true;--strict=true"
+export AUTOFUSE_DFX_FLAGS="--codegen_compile_debug=true;--debug_dir=$HOME/autofuse_debug"
+```
+
+Quote the value: an unquoted `;` ends the shell command. A key that is not in the table, a value that is not
+allowed, a stray space, a missing `--`, or one key with two values is an error at the first use; the message
+says what is allowed and what is spelled most like it. From Python the same keys go to
+`tf_autofuse.enable(flags=...)`, which takes a text or a mapping and wins over the environment.
+
+**Works** says whether the key changes anything in this version. A key with *no* is read and checked, so that
+settings made for a CANN host can stay as they are, and then left alone.
+"""
+
+
+def flags_page() -> str:
+    """docs/flags.md from the flag table."""
+    parts = [FLAGS_HEAD]
+    for variable in (MAIN, DFX):
+        parts.append("\n## {}\n\n| Key | Values | Default | Works | Meaning |".format(variable))
+        parts.append("|---|---|---|---|---|")
+        parts.extend(_flag_row(flag) for flag in FLAGS.values() if flag.env == variable)
+    return "\n".join(parts) + "\n"
+
+
+def _flag_row(flag: Flag) -> str:
+    key = "`--{}`".format(flag.name)
+    if flag.bare:
+        key += " or `{}`".format(flag.name)
+    default = "`{}`".format(flag.default_text()) if flag.default_text() else "not set"
+    works = "yes" if flag.effective else "no"
+    return "| {} | {} | {} | {} | {} |".format(key, flag.allowed_text(), default, works, flag.help)
+
+
+PAGES: Dict[str, Callable[[], str]] = {"docs/flags.md": flags_page}
+
+
+def stale_pages(root: str = ROOT) -> List[str]:
+    """Paths under `root` whose text is not what their table gives."""
+    stale = []
+    for path, render in PAGES.items():
+        full = os.path.join(root, path)
+        text = ""
+        if os.path.exists(full):
+            with open(full, encoding="utf-8") as file:
+                text = file.read()
+        if text != render():
+            stale.append(path)
+    return stale
+
+
+def main(argv: List[str]) -> int:
+    """Write the pages, or with ``--check`` only compare; returns the exit code."""
+    parser = argparse.ArgumentParser(description="Write the documents made from tables.")
+    parser.add_argument("--check", action="store_true", help="compare only")
+    if parser.parse_args(argv).check:
+        stale = stale_pages()
+        for path in stale:
+            print("{} differs from its table: run python scripts/gen_docs.py".format(path))
+        return 1 if stale else 0
+    for path in stale_pages():
+        with open(os.path.join(ROOT, path), "w", encoding="utf-8") as file:
+            file.write(PAGES[path]())
+        print("wrote " + path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
