@@ -35,7 +35,7 @@ typedef struct AutofuseArgs {
   const void* const* inputs; /* one per input */
   void* const* outputs;      /* one per output */
   const int64_t* sizes;      /* elements along each merged axis */
-  const int64_t* strides;    /* element strides known only at run time: one per merged axis for every
+  const int64_t* strides;    /* element strides known only at run time: one per merged axis for each
                                 input with a dimension that may broadcast, in input order; may be
                                 null if there is no such input */
   void* workspace;           /* workspace_bytes of scratch, aligned to 64, contents undefined; null

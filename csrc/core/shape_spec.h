@@ -1,0 +1,81 @@
+// The shape rule of a fused kernel: which loop axis every dimension of every input and output is.
+//
+// Text form, as the pass writes it into the node:
+//
+//   v1;axes=3;groups=0,0,1;in=0.1.2/-.-.2/0?.1/s;out=0.1.2/0.1/s;
+//
+//   axes     loop axes before merging
+//   groups   the merged axis of every axis; a merged size is the product of its axes' sizes
+//   in, out  tensors split by '/', dimensions by '.': `k` is axis k, `k?` is axis k or 1 (broadcast
+//            decided at run time), `-` is always 1, and `s` alone is a tensor of rank 0
+//
+// The size of an axis is what its plain dimensions agree on; without a plain dimension it is the
+// size of the `?` dimensions that are not 1, or 1.
+//
+// Plain C++14: errors are strings, evaluation allocates nothing.
+#ifndef AUTOFUSE_CORE_SHAPE_SPEC_H_
+#define AUTOFUSE_CORE_SHAPE_SPEC_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace autofuse {
+
+constexpr int32_t kAlwaysOne = -1;
+
+struct DimSpec {
+  int32_t axis;     // loop axis, or kAlwaysOne
+  bool may_be_one;  // the size is the axis' size or 1
+};
+
+struct TensorSpec {
+  std::vector<DimSpec> dims;
+  bool may_broadcast = false;  // has a dimension with may_be_one
+};
+
+class ShapeSpec {
+ public:
+  // Reads the text form. On failure returns false and says in *error what is wrong and where.
+  static bool Parse(const std::string& text, ShapeSpec* spec, std::string* error);
+
+  const std::vector<TensorSpec>& inputs() const { return inputs_; }
+  const std::vector<TensorSpec>& outputs() const { return outputs_; }
+  int axes() const { return static_cast<int>(groups_.size()); }
+  int merged_axes() const { return merged_axes_; }
+  int stride_count() const { return broadcast_inputs_ * merged_axes_; }
+  // Number of dimensions of all inputs together: the length of `flat` below.
+  int flat_dims() const { return static_cast<int>(flat_.size()); }
+
+  // `flat` holds the sizes of input 0, then of input 1, and so on, with the ranks of the spec.
+
+  // Fills sizes[axes()]. On a mismatch returns false; *error names input, dimension and sizes.
+  bool BindAxes(const int64_t* flat, int64_t* sizes, std::string* error) const;
+  // Fills merged[merged_axes()] from the sizes of BindAxes.
+  void MergeSizes(const int64_t* sizes, int64_t* merged) const;
+  // Fills strides[stride_count()]: for every input that may broadcast its element stride along
+  // every merged axis, 0 where the input lacks the axis or is broadcast along it.
+  void Strides(const int64_t* flat, int64_t* strides) const;
+  // The size of one output dimension.
+  static int64_t DimSize(const DimSpec& dim, const int64_t* sizes) {
+    return dim.axis == kAlwaysOne ? 1 : sizes[dim.axis];
+  }
+
+ private:
+  friend class SpecReader;
+
+  bool Finish(std::string* error);
+  std::string Mismatch(int flat_index, int64_t got, const std::string& expected) const;
+
+  std::vector<TensorSpec> inputs_;
+  std::vector<TensorSpec> outputs_;
+  std::vector<int32_t> groups_;
+  std::vector<DimSpec> flat_;    // dims of all inputs, in order
+  std::vector<bool> has_plain_;  // per axis: some input has it without '?'
+  int merged_axes_ = 0;
+  int broadcast_inputs_ = 0;
+};
+
+}  // namespace autofuse
+
+#endif  // AUTOFUSE_CORE_SHAPE_SPEC_H_
