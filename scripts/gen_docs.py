@@ -18,7 +18,7 @@ from tf_autofuse.flag_table import DFX, FLAGS, MAIN, Flag  # noqa: E402
 
 FLAGS_HEAD = """# Flags
 
-<!-- written by scripts/gen_docs.py from tf_autofuse/flag_table.py: change the table, not this file -->
+<!-- made by scripts/gen_docs.py from tf_autofuse/flag_table.py: change the table, not this file -->
 
 Two environment variables hold all flags. Each is a list of `--key=value` parts separated by `;`:
 
@@ -27,13 +27,14 @@ export AUTOFUSE_FLAGS="--enable_autofuse=true;--strict=true"
 export AUTOFUSE_DFX_FLAGS="--codegen_compile_debug=true;--debug_dir=$HOME/autofuse_debug"
 ```
 
-Quote the value: an unquoted `;` ends the shell command. A key that is not in the table, a value that is not
-allowed, a stray space, a missing `--`, or one key with two values is an error at the first use; the message
-says what is allowed and what is spelled most like it. From Python the same keys go to
-`tf_autofuse.enable(flags=...)`, which takes a text or a mapping and wins over the environment.
+Quote the value: an unquoted `;` ends the shell command. A key that is not in the table, a value
+that is not allowed, a stray space, a missing `--`, or one key with two values is an error at the
+first use; the message says what is allowed and what is spelled most like it. From Python the same
+keys go to `tf_autofuse.enable(flags=...)`, which takes a text or a mapping and wins over the
+environment.
 
-**Works** says whether the key changes anything in this version. A key with *no* is read and checked, so that
-settings made for a CANN host can stay as they are, and then left alone.
+**Works** says whether the key changes anything in this version. A key with *no* is read and
+checked, so that settings made for a CANN host can stay as they are, and then left alone.
 """
 
 
