@@ -1,0 +1,1 @@
+"""Running kernels: on the host, on the Ascend C twin, inside TensorFlow."""
