@@ -152,3 +152,12 @@ ensure_package() {
   note "$1: building the TensorFlow shim"
   "$venv/bin/python" -m tf_autofuse.build.tf_shim
 }
+
+# "tensorflow-2.x.y, Python 3.x.y" of an environment, read without importing TensorFlow.
+tf_version() {
+  local venv info
+  venv="$ROOT/$(tf_venv "$1")"
+  info="$(cd "$venv"/lib/python*/site-packages && echo tensorflow-[0-9]*.dist-info tensorflow_cpu-[0-9]*.dist-info)"
+  info="$(tr ' ' '\n' <<<"$info" | grep -v '\*' | head -1)"
+  echo "${info%.dist-info}, $("$venv/bin/python" --version)"
+}

@@ -1,4 +1,4 @@
-"""abs -> reduce_sum over the last axis of [128, 192], float32 or float16.
+"""abs -> reduce_sum over the last axis of [128, 192], float16 or float32.
 
     tf-autofuse run af_tf_eleandreduce.py --mode tf1          (or --mode tf2-compat)
 
@@ -14,7 +14,7 @@ import numpy as np
 
 parser = argparse.ArgumentParser(description="abs, reduce_sum on an NPU")
 parser.add_argument("--mode", choices=("tf1", "tf2-compat"), default="tf1")
-parser.add_argument("--dtype", choices=("float32", "float16"), default="float32")
+parser.add_argument("--dtype", choices=("float16", "float32"), default="float16")
 parser.add_argument("--steps", type=int, default=100)
 parser.add_argument("--profiling", metavar="DIR", help="write NPU profiling data under DIR")
 args = parser.parse_args()

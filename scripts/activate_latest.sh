@@ -1,0 +1,8 @@
+# source scripts/activate_latest.sh : use the environment that scripts/setup_tf_env.sh latest made.
+_autofuse_venv="$(cd "$(dirname "${BASH_SOURCE[0]:-$0}")/.." && pwd)/.venv"
+if [ -f "$_autofuse_venv/bin/activate" ]; then
+  . "$_autofuse_venv/bin/activate"
+else
+  echo "$_autofuse_venv is missing: run scripts/setup_tf_env.sh latest first" >&2
+fi
+unset _autofuse_venv

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# All tests in the environment of the quickstart, then the end-to-end tests on TensorFlow 1.15.5
+# and 2.6.5 where this machine has Python 3.7 and 3.9. Arguments go to the first pytest run.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+failed=()
+skipped=()
+
+run_pytest() {
+  local which="$1"
+  shift
+  (cd "$ROOT" && "$ROOT/$(tf_venv "$which")/bin/python" -m pytest -q -p no:cacheprovider "$@") ||
+    failed+=("$which")
+}
+
+say "Environment latest"
+setup_tf latest
+say "All tests, $(tf_version latest)"
+run_pytest latest tests "$@"
+
+for which in tf2 tf1; do
+  if ! tf_python "$which" >/dev/null; then
+    skipped+=("$which: $(missing_python "$which")")
+    continue
+  fi
+  say "Environment $which"
+  if ! (setup_tf "$which"); then
+    failed+=("$which set-up")
+    continue
+  fi
+  say "End-to-end tests, $(tf_version "$which")"
+  # Only the files with such tests: the others may need packages that old Pythons lack.
+  mapfile -t files < <(cd "$ROOT" && grep -rl --include='test_*.py' 'pytest.mark.e2e' tests)
+  run_pytest "$which" -m e2e "${files[@]}"
+done
+
+say "Result"
+for line in "${skipped[@]+"${skipped[@]}"}"; do note "skipped $line"; done
+if ((${#failed[@]})); then
+  die "failed: ${failed[*]}"
+fi
+note "all passed"
