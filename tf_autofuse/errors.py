@@ -1,4 +1,5 @@
 """The error kinds of the package; each names the node and the stage it comes from."""
+
 from __future__ import annotations
 
 from typing import Optional, Sequence
