@@ -1,0 +1,72 @@
+/* How a loop nest is cut into blocks for threads; see tf_autofuse/codegen/host_nest.py. */
+#ifndef AUTOFUSE_HOST_CUT_H_
+#define AUTOFUSE_HOST_CUT_H_
+
+#include "kernel_abi.h"
+
+/* Parameters of one nest inside AutofuseTiling.p. */
+enum { CUT_ROWS, CUT_TILE, CUT_CHUNKS, CUT_CHUNK, CUT_WORKSPACE, CUT_BLOCKS, CUT_PARAMS };
+
+/* Longest run of kept elements whose accumulators a block keeps on its stack. */
+enum { MAX_TILE = 1024 };
+
+struct NestShape {
+  int64_t outer;    /* points of the kept axes outside the walk */
+  int64_t first;    /* size of the first reduced axis, 1 if there is none */
+  int64_t rest;     /* points of the other reduced axes */
+  int64_t inner;    /* size of the innermost axis if it is kept, else 1 */
+  bool inner_kept;
+  int32_t reduces;  /* number of reductions */
+  int32_t phases;   /* phases when the first reduced axis is cut; 0 if it may not be */
+  double cost;      /* nanoseconds for one element of the walk */
+};
+
+static inline int64_t ceil_div(int64_t a, int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }
+static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* Chooses rows of the outer axes, a tile of the inner axis and chunks of the first reduced axis,
+ * so that there is work for all threads and no block is shorter than its start-up is worth. */
+static inline void cut_nest(const NestShape& s, int32_t threads, int64_t* p, AutofuseTiling* out) {
+  const int64_t block_ns = 20000;
+  const double walk = (double)larger(s.first * s.rest, 1) * (double)s.inner * s.cost;
+  const double work = walk * (double)s.outer;
+  const int64_t wanted =
+      threads <= 1 ? 1 : larger(1, (int64_t)__builtin_fmin(4.0 * threads, work / block_ns));
+  int64_t tile = s.reduces && s.inner_kept ? smaller(s.inner, MAX_TILE) : s.inner;
+  int64_t rows = larger(1, ceil_div(s.outer, wanted));
+  int64_t chunks = 1;
+  const int64_t pieces = ceil_div(wanted, larger(1, s.outer * ceil_div(s.inner, tile)));
+  if (pieces > 1 && s.phases && s.first >= 16 * pieces) {
+    chunks = pieces;
+  } else if (pieces > 1 && s.inner_kept) {
+    const int64_t least = s.reduces ? 128 : 1024;
+    tile = smaller(tile, larger(least, ceil_div(ceil_div(tile, pieces), 64) * 64));
+  }
+  tile = larger(tile, 1);
+  const int64_t chunk = larger(1, ceil_div(s.first, chunks));
+  chunks = larger(1, ceil_div(s.first, chunk));
+  const int64_t blocks = ceil_div(s.outer, rows) * ceil_div(s.inner, tile) * chunks;
+  p[CUT_ROWS] = rows;
+  p[CUT_TILE] = tile;
+  p[CUT_CHUNKS] = chunks;
+  p[CUT_CHUNK] = chunk;
+  p[CUT_WORKSPACE] = out->workspace_bytes;
+  p[CUT_BLOCKS] = blocks;
+  if (blocks == 0) return;
+  if (chunks > 1) out->workspace_bytes += s.reduces * chunks * s.outer * s.inner * 8;
+  const int64_t cost = larger(1, (int64_t)(work / (double)blocks));
+  const int64_t phases = chunks > 1 ? s.phases : 1;
+  for (int64_t phase = 0; phase < phases; ++phase) {
+    out->blocks[phase] += blocks;
+    out->block_cost[phase] = larger(out->block_cost[phase], cost);
+  }
+  out->phases = larger(out->phases, phases);
+}
+
+/* Blocks of a nest in a phase; `phases` as in NestShape. */
+static inline int64_t blocks_in(const int64_t* p, int32_t phase, int32_t phases) {
+  return phase < (p[CUT_CHUNKS] > 1 ? phases : 1) ? p[CUT_BLOCKS] : 0;
+}
+
+#endif /* AUTOFUSE_HOST_CUT_H_ */

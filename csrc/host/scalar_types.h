@@ -1,0 +1,105 @@
+/* Scalar types of the CPU kernels: narrow floats, wrapping integers, casts with every case defined.
+ *
+ * All functions are branch-free so that the compiler vectorises the loops they are called from.
+ * Narrow floats are carried as their 16 bits. Nothing relies on subnormal float arithmetic: the
+ * threads of TensorFlow flush subnormals to zero.
+ */
+#ifndef AUTOFUSE_HOST_SCALAR_TYPES_H_
+#define AUTOFUSE_HOST_SCALAR_TYPES_H_
+
+#include <stdint.h>
+
+#define AF_INLINE static inline __attribute__((always_inline))
+
+template <typename To, typename From>
+AF_INLINE To same_bits(From from) {
+  To to;
+  __builtin_memcpy(&to, &from, sizeof(to));
+  return to;
+}
+AF_INLINE uint32_t bits_of(float x) { return same_bits<uint32_t>(x); }
+AF_INLINE uint64_t bits_of(double x) { return same_bits<uint64_t>(x); }
+AF_INLINE float float_of(uint32_t x) { return same_bits<float>(x); }
+AF_INLINE double double_of(uint64_t x) { return same_bits<double>(x); }
+
+/* IEEE binary16 -> float, exact. Subnormals go through an integer conversion. */
+AF_INLINE float half_to_float(uint16_t h) {
+  const uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
+  const uint32_t magnitude = h & 0x7fffu;
+  const uint32_t normal = (magnitude << 13) + (112u << 23);
+  const uint32_t special = (magnitude << 13) | (255u << 23);
+  const uint32_t tiny = bits_of((float)(int32_t)magnitude * 0x1p-24f);
+  uint32_t bits = magnitude < 0x0400u ? tiny : normal;
+  bits = magnitude >= 0x7c00u ? special : bits;
+  return float_of(bits | sign);
+}
+
+/* float -> IEEE binary16, ties to even; overflow gives infinity, NaN stays NaN. */
+AF_INLINE uint16_t float_to_half(float f) {
+  const uint32_t bits = bits_of(f);
+  const uint32_t sign = (bits >> 16) & 0x8000u;
+  const uint32_t magnitude = bits & 0x7fffffffu;
+  /* Adding 0.5 leaves the subnormal result, rounded, in the low bits of the sum. */
+  const uint32_t tiny = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);
+  const uint32_t normal =
+      (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+  uint32_t half = magnitude < (113u << 23) ? tiny : normal;
+  half = magnitude >= (143u << 23) ? 0x7c00u : half;
+  half = magnitude > 0x7f800000u ? 0x7e00u : half;
+  return (uint16_t)(half | sign);
+}
+
+AF_INLINE float bfloat16_to_float(uint16_t b) { return float_of((uint32_t)b << 16); }
+
+/* float -> bfloat16, ties to even; NaN stays NaN. */
+AF_INLINE uint16_t float_to_bfloat16(float f) {
+  const uint32_t bits = bits_of(f);
+  const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  const uint32_t quiet = (bits >> 16) | 0x40u;
+  return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+}
+
+/* Integers wrap: arithmetic happens on unsigned words of at least the width of the type. */
+template <bool wide>
+struct Word { typedef uint32_t type; };
+template <>
+struct Word<true> { typedef uint64_t type; };
+#define AF_WORD(T) typename Word<(sizeof(T) > 4)>::type
+
+template <typename T>
+AF_INLINE T wrap_add(T a, T b) { return (T)((AF_WORD(T))a + (AF_WORD(T))b); }
+template <typename T>
+AF_INLINE T wrap_sub(T a, T b) { return (T)((AF_WORD(T))a - (AF_WORD(T))b); }
+template <typename T>
+AF_INLINE T wrap_mul(T a, T b) { return (T)((AF_WORD(T))a * (AF_WORD(T))b); }
+template <typename T>
+AF_INLINE T wrap_neg(T a) { return wrap_sub<T>((T)0, a); }
+template <typename T>
+AF_INLINE T wrap_abs(T a) { return a < (T)0 ? wrap_neg<T>(a) : a; }
+
+/* Maximum and minimum that let NaN through; between equal operands the second is returned. */
+template <typename T>
+AF_INLINE T pick_max(T a, T b) { return (a > b) | (a != a) ? a : b; }
+template <typename T>
+AF_INLINE T pick_min(T a, T b) { return (a < b) | (a != a) ? a : b; }
+
+/* Float -> integer: truncation; what does not fit gives the smallest integer, as x86 has it. */
+template <typename F>
+AF_INLINE int32_t to_int32(F x) {
+  const bool fits = (x >= (F)-2147483648.0) & (x < (F)2147483648.0);
+  return fits ? (int32_t)x : INT32_MIN;
+}
+template <typename F>
+AF_INLINE int64_t to_int64(F x) {
+  const bool fits = (x >= (F)-9223372036854775808.0) & (x < (F)9223372036854775808.0);
+  return fits ? (int64_t)x : INT64_MIN;
+}
+template <typename F>
+AF_INLINE uint64_t to_uint64(F x) {
+  const F half_range = (F)9223372036854775808.0;
+  const bool high = x >= half_range;
+  const uint64_t low_bits = (uint64_t)to_int64<F>(high ? x - half_range : x);
+  return high ? low_bits ^ 0x8000000000000000ull : low_bits;
+}
+
+#endif /* AUTOFUSE_HOST_SCALAR_TYPES_H_ */

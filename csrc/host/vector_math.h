@@ -1,0 +1,102 @@
+/* Elementary functions that vectorise.
+ *
+ * The float32 versions evaluate polynomials in double and round once, so their error stays under
+ * 0.51 ULP. They have no branches and no table, treat NaN, infinities and signed zeros as IEEE 754
+ * asks, and never need a subnormal double. The double versions call the C library.
+ *
+ * The coefficients of expm1_over_r are a Chebyshev fit of (e^r - 1) / r on |r| <= ln(2) / 2 with a
+ * relative error of 2.7e-10; those of log are the series of 2 atanh(s).
+ */
+#ifndef AUTOFUSE_HOST_VECTOR_MATH_H_
+#define AUTOFUSE_HOST_VECTOR_MATH_H_
+
+#include "scalar_types.h"
+
+AF_INLINE double expm1_over_r(double r) {
+  double p = 0x1.a17e5153cb15dp-13;
+  p = p * r + 0x1.6d7590180154ep-10;
+  p = p * r + 0x1.1110a5e916253p-7;
+  p = p * r + 0x1.5554ac858fc97p-5;
+  p = p * r + 0x1.5555557e9267dp-3;
+  p = p * r + 0x1.000000289aeecp-1;
+  return p * r + 0x1.fffffffff614fp-1;
+}
+
+/* x = k ln 2 + r with |r| <= ln(2) / 2; the low bits of `shifted` hold k. |x| < 2^30. */
+AF_INLINE double reduce_exp(double x, double* shifted) {
+  const double magic = 0x1.8p52;
+  *shifted = x * 0x1.71547652b82fep0 + magic;
+  const double k = *shifted - magic;
+  return x - k * 0x1.62e42fefa39efp-1;
+}
+
+/* value * 2^k for a normal value and a normal result. */
+AF_INLINE double scale_by(double value, double shifted) {
+  return double_of(bits_of(value) + (bits_of(shifted) << 52));
+}
+
+AF_INLINE double clamp(double x, double low, double high) {
+  x = x < low ? low : x;
+  return x > high ? high : x;
+}
+
+/* e^x for |x| clamped to 120, enough for every float32 result. */
+AF_INLINE double exp_wide(double x) {
+  double shifted;
+  const double r = reduce_exp(clamp(x, -120.0, 120.0), &shifted);
+  const double e = scale_by(1.0 + r * expm1_over_r(r), shifted);
+  return x != x ? x : e;
+}
+
+AF_INLINE float math_exp(float x) { return (float)exp_wide((double)x); }
+AF_INLINE double math_exp(double x) { return __builtin_exp(x); }
+
+AF_INLINE float math_log(float x) {
+  const uint64_t bits = bits_of((double)x);
+  /* The mantissa is brought into [sqrt(1/2), sqrt(2)), the exponent into e. */
+  const uint64_t offset = bits - 0x3fe6a09e00000000ull;
+  const double e = double_of(0x4330000000000000ull + ((offset >> 52) ^ 0x800u)) -
+                   (0x1p52 + 0x800);
+  const double m = double_of((offset & 0x000fffffffffffffull) + 0x3fe6a09e00000000ull);
+  const double s = (m - 1.0) / (m + 1.0);
+  const double s2 = s * s;
+  double p = 2.0 / 13;
+  p = p * s2 + 2.0 / 11;
+  p = p * s2 + 2.0 / 9;
+  p = p * s2 + 2.0 / 7;
+  p = p * s2 + 2.0 / 5;
+  p = p * s2 + 2.0 / 3;
+  p = p * s2 + 2.0;
+  float y = (float)(e * 0x1.62e42fefa39efp-1 + s * p);
+  y = x < __builtin_inff() ? y : x;
+  y = x == 0.0f ? -__builtin_inff() : y;
+  y = x < 0.0f ? __builtin_nanf("") : y;
+  return x != x ? x : y;
+}
+AF_INLINE double math_log(double x) { return __builtin_log(x); }
+
+/* (e^2a - 1) / (e^2a + 1) for a = |x|; the numerator keeps its relative accuracy near 0. */
+AF_INLINE float math_tanh(float x) {
+  double shifted;
+  const double a = clamp(2.0 * __builtin_fabs((double)x), 0.0, 60.0);
+  const double r = reduce_exp(a, &shifted);
+  const double scale = scale_by(1.0, shifted);
+  const double em1 = scale * (r * expm1_over_r(r)) + (scale - 1.0);
+  const float y = (float)__builtin_copysign(em1 / (em1 + 2.0), (double)x);
+  return x != x ? x : y;
+}
+AF_INLINE double math_tanh(double x) { return __builtin_tanh(x); }
+
+AF_INLINE float math_sigmoid(float x) { return (float)(1.0 / (1.0 + exp_wide(-(double)x))); }
+AF_INLINE double math_sigmoid(double x) { return 1.0 / (1.0 + __builtin_exp(-x)); }
+
+AF_INLINE float math_sqrt(float x) { return __builtin_sqrtf(x); }
+AF_INLINE double math_sqrt(double x) { return __builtin_sqrt(x); }
+
+AF_INLINE float math_rsqrt(float x) { return (float)(1.0 / __builtin_sqrt((double)x)); }
+AF_INLINE double math_rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
+
+AF_INLINE float math_abs(float x) { return __builtin_fabsf(x); }
+AF_INLINE double math_abs(double x) { return __builtin_fabs(x); }
+
+#endif /* AUTOFUSE_HOST_VECTOR_MATH_H_ */

@@ -1,0 +1,84 @@
+"""C++ source of a kernel for the CPU, with the interface of csrc/core/kernel_abi.h."""
+from __future__ import annotations
+
+from typing import Dict, List
+
+from tf_autofuse.codegen.host_nest import NestPrinter
+from tf_autofuse.kernel.ir import Kernel
+from tf_autofuse.kernel.nest import Nest, needed
+from tf_autofuse.loop.ir import LoopKernel, Map
+from tf_autofuse.loop.text import print_loop
+
+# Nanoseconds for one element of a value on one core, vectorised: rough, they only choose blocks.
+_MAP_COST: Dict[str, float] = {"exp": 0.6, "log": 1.0, "tanh": 1.0, "sigmoid": 0.9, "rsqrt": 0.5}
+_PLAIN_COST = 0.08
+
+
+def print_host(kernel: Kernel) -> str:
+    """The complete source; it includes headers of csrc/core and csrc/host.
+
+    Raises ScheduleError for an operation that has no CPU form.
+    """
+    loop = kernel.loop
+    printers = [NestPrinter(loop, nest, i) for i, nest in enumerate(kernel.nests)]
+    head = "".join("// " + line + "\n" for line in print_loop(loop, comments=True).splitlines())
+    includes = "".join('#include "%s"\n' % name for name in
+                       ("kernel_abi.h", "cut.h", "scalar_types.h", "vector_math.h"))
+    parts = [head + "\n" + includes]
+    parts += [printer.print() for printer in printers]
+    parts += [_tiling(loop, printers), _run(printers)]
+    return "\n".join(parts)
+
+
+def element_cost(loop: LoopKernel, nest: Nest) -> float:
+    """Nanoseconds per element of the walk, over all passes."""
+    cost = 0.0
+    for step in nest.passes:
+        roots = list(step.reduces) + [loop.stores[n].value for n in step.stores]
+        for value in needed(loop, roots):
+            op = value.op if isinstance(value, Map) else ""
+            cost += _MAP_COST.get(op, _PLAIN_COST)
+    return max(cost, _PLAIN_COST)
+
+
+def _tiling(loop: LoopKernel, printers: List[NestPrinter]) -> str:
+    lines = [
+        "int32_t autofuse_abi_version(void) { return AUTOFUSE_ABI_VERSION; }",
+        "",
+        "int32_t autofuse_tiling(const int64_t* sizes, int32_t n_sizes, int32_t threads,",
+        "                        AutofuseTiling* out) {",
+        "  if (n_sizes != %d) return 1;" % len(loop.axes),
+        "  *out = AutofuseTiling();",
+    ]
+    lines += ["  const int64_t n%d = sizes[%d];" % (i, i) for i in range(len(loop.axes))]
+    for printer in printers:
+        nest, size = printer.nest, printer.size
+        outer = " * ".join(size[a] for a in nest.outer_kept) or "1"
+        first = size[nest.reduced[0]] if nest.reduced else "1"
+        rest = " * ".join(size[a] for a in nest.reduced[1:]) or "1"
+        inner = size[nest.inner] if nest.inner_kept else "1"
+        reduces = sum(len(p.reduces) for p in nest.passes)
+        lines.append("  cut_nest({%s, %s, %s, %s, %s, %d, %d, %.2f}, threads, "
+                     "out->p + %d * CUT_PARAMS, out);"
+                     % (outer, first, rest, inner, "true" if nest.inner_kept else "false",
+                        reduces, printer.phases, element_cost(loop, nest), printer.number))
+    return "\n".join(lines + ["  return 0;", "}"]) + "\n"
+
+
+def _run(printers: List[NestPrinter]) -> str:
+    lines = [
+        "int32_t autofuse_run(const AutofuseArgs* args, const AutofuseTiling* tiling, "
+        "int32_t phase,",
+        "                     int64_t begin, int64_t end) {",
+        "  for (int64_t block = begin; block < end; ++block) {",
+        "    int64_t at = block;",
+    ]
+    for printer in printers:
+        n = printer.number
+        lines += [
+            "    const int64_t blocks%d = blocks_in(tiling->p + %d * CUT_PARAMS, phase, %d);"
+            % (n, n, max(printer.phases, 1)),
+            "    if (at >= 0 && at < blocks%d) nest%d(args, tiling, phase, at);" % (n, n),
+            "    at -= blocks%d;" % n,
+        ]
+    return "\n".join(lines + ["  }", "  return AUTOFUSE_OK;", "}"]) + "\n"

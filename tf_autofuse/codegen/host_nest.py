@@ -1,0 +1,289 @@
+"""One loop nest as a C++ function for the CPU.
+
+Every value is a scalar in a register, computed in the outermost loop it varies with. Only
+results of reductions along a kept vector axis live in small arrays, one element per point of a
+tile. When the first reduced axis is cut into chunks, pass number n runs in phase n, and each
+later phase starts by joining the partial results of all chunks.
+"""
+from __future__ import annotations
+
+from typing import List, Sequence
+
+from tf_autofuse.codegen.host_reduce import Accumulator
+from tf_autofuse.codegen.host_values import ValuePrinter
+from tf_autofuse.kernel.nest import Nest, Pass, levels, needed
+from tf_autofuse.loop.ir import LoopKernel, Reduce, Value
+
+MAX_PHASES = 4
+
+
+class NestPrinter(ValuePrinter):
+    """Prints nest number `number` of `loop` as `static void nest<number>(...)`."""
+
+    def __init__(self, loop: LoopKernel, nest: Nest, number: int) -> None:
+        super().__init__(loop)
+        self.nest, self.number = nest, number
+        self.level = levels(loop)
+        last = nest.passes[-1]
+        phases = len(nest.passes) + (1 if last.reduces else 0)
+        self.phases = phases if nest.reduced and phases <= MAX_PHASES else 0
+        self.outer = len(nest.outer_kept)
+
+    def print(self) -> str:
+        """The whole function."""
+        self.open("static void nest%d(const AutofuseArgs* args, const AutofuseTiling* tiling, "
+                  "int32_t phase, int64_t block) {" % self.number)
+        self._prologue()
+        self.open("for (int64_t o = o0; o < o1; ++o%s) {" % self._advance())
+        for number, step in enumerate(self.nest.passes):
+            self._pass(number, step)
+        self.close()
+        self.close()
+        return "\n".join(self.lines) + "\n"
+
+    # The frame: which part of the nest a block is
+
+    def _prologue(self) -> None:
+        self.put("const int64_t* p = tiling->p + %d * CUT_PARAMS;" % self.number)
+        roots = [self.loop.stores[n].value for p in self.nest.passes for n in p.stores + p.after]
+        self.declare_parameters(roots, [n for p in self.nest.passes for n in p.stores + p.after])
+        inner_kept, size = self.nest.inner_kept, self.size
+        rows = " * ".join(size[a] for a in self.nest.outer_kept) or "1"
+        self.put("const int64_t outer = %s;" % rows)
+        if inner_kept:
+            self.put("const int64_t tiles = ceil_div(%s, p[CUT_TILE]);" % size[self.nest.inner])
+        self.put("const int64_t chunk = block % p[CUT_CHUNKS];")
+        self.put("const int64_t part = block / p[CUT_CHUNKS];")
+        rows_at = "part / tiles" if inner_kept else "part"
+        self.put("const int64_t o0 = %s * p[CUT_ROWS];" % rows_at)
+        self.put("const int64_t o1 = smaller(outer, o0 + p[CUT_ROWS]);")
+        if inner_kept:
+            self.put("const int64_t x0 = part % tiles * p[CUT_TILE];")
+            self.put("const int64_t x1 = smaller(%s, x0 + p[CUT_TILE]);" % size[self.nest.inner])
+        if self.nest.reduced:
+            first = size[self.nest.reduced[0]]
+            self.put("const int64_t r0 = chunk * p[CUT_CHUNK];")
+            self.put("const int64_t r1 = smaller(%s, r0 + p[CUT_CHUNK]);" % first)
+        self.put("const bool split = p[CUT_CHUNKS] > 1;")
+        self._partials()
+        rest = "o0"
+        for axis in reversed(self.nest.outer_kept):
+            at, n = self.point[axis], size[axis]
+            last = axis == self.nest.outer_kept[0]
+            self.put("int64_t %s = %s;" % (at, rest if last else "%s %% %s" % (rest, n)))
+            rest = "%s / %s" % (rest, n)
+
+    def _partials(self) -> None:
+        """Pointers to the partial results: [chunk][outer point][tile point], 8 bytes each."""
+        if not self.phases:
+            return
+        inner = self.size[self.nest.inner] if self.nest.inner_kept else "1"
+        self.put("char* const scratch = (char*)args->workspace + p[CUT_WORKSPACE];")
+        self.put("const int64_t slab = outer * %s;" % inner)
+        names = [name for p in self.nest.passes for name in p.reduces]
+        for number, name in enumerate(names):
+            kind = Accumulator(self.by_name[name]).c_type
+            self.put("%s* const part%d = (%s*)(scratch + %d * p[CUT_CHUNKS] * slab * 8);"
+                     % (kind, self.index[name], kind, number))
+
+    def _advance(self) -> str:
+        step = ""
+        for axis in self.nest.outer_kept:
+            at, n = self.point[axis], self.size[axis]
+            carry = "%s = 0, %s" % (at, step) if step else ""
+            step = "++%s == %s && (%s)" % (at, n, carry) if carry else "++%s" % at
+        return ", (void)(%s)" % step if step else ""
+
+    # Passes
+
+    def _pass(self, number: int, step: Pass) -> None:
+        targets = [self.by_name[n].operand for n in step.reduces]  # type: ignore[attr-defined]
+        targets += [self.loop.stores[n].value for n in step.stores]
+        self._outer_values(targets)
+        reduces = [self.by_name[name] for name in step.reduces]
+        for value in reduces:
+            self._declare(value)
+        guarded = self.phases > 0
+        if guarded:
+            self.open("if (!split || phase == %d) {" % number)
+        self._walk(targets, reduces, step.stores)
+        if guarded:
+            self.close()
+        if reduces and guarded:
+            self._exchange(number, reduces)
+        for value in reduces:
+            self._bind(value)
+        self._after(number, step)
+
+    def _outer_values(self, targets: Sequence[str]) -> None:
+        """Values that do not change inside the walk."""
+        for value in needed(self.loop, targets, frozenset(self.known)):
+            if self.nest.depth(value) < self.outer and not self.is_inline(value):
+                self.define(value)
+                self.known.add(value.name)
+
+    def _is_array(self, value: Value) -> bool:
+        return self.nest.inner_kept and self.nest.inner in value.axes
+
+    def _declare(self, value: Value) -> None:
+        acc, at = Accumulator(value), self.index[value.name]  # type: ignore[arg-type]
+        if not self._is_array(value):
+            self.put("%s acc%d = %s;" % (acc.c_type, at, acc.start))
+            if acc.needs_flag:
+                self.put("int32_t nan%d = 0;" % at)
+            return
+        self.put("%s acc%d[MAX_TILE];" % (acc.c_type, at))
+        self.put("for (int64_t i = 0; i < x1 - x0; ++i) acc%d[i] = %s;" % (at, acc.start))
+
+    def _walk(self, targets: List[str], reduces: List[Value], stores: Sequence[int]) -> None:
+        values = needed(self.loop, targets, frozenset(self.known))
+        order = self.nest.order
+        deepest = max([self.nest.depth(self.by_name[t]) for t in targets] + [self.outer - 1])
+        opened = 0
+        for depth in range(self.outer - 1, deepest + 1):
+            if depth >= self.outer:
+                vector = depth == deepest
+                self._open_loop(order[depth], reduces if vector else [], vector)
+                opened += 1
+            for value in values:
+                if max(self.nest.depth(value), self.outer - 1) == depth:
+                    if not self.is_inline(value) and value.name not in self.known:
+                        self.define(value)
+            for value in reduces:
+                if self.nest.depth(self.by_name[value.args[0]]) == depth:
+                    self._accumulate(value, depth == deepest)
+            for number in stores:
+                if max(self.nest.depth(self.by_name[self.loop.stores[number].value]),
+                       self.outer - 1) == depth:
+                    self.store(number)
+        for _ in range(opened):
+            self.close()
+
+    def _open_loop(self, axis: str, reduces: Sequence[Value], vector: bool) -> None:
+        at = self.point[axis]
+        if vector:
+            clauses = "".join(self._clause(v) for v in reduces)
+            self.put("#pragma omp simd%s" % clauses)
+        low, high = "0", self.size[axis]
+        if axis == self.nest.inner and self.nest.inner_kept:
+            low, high = "x0", "x1"
+        elif self.nest.reduced and axis == self.nest.reduced[0]:
+            low, high = "r0", "r1"
+        self.open("for (int64_t %s = %s; %s < %s; ++%s) {" % (at, low, at, high, at))
+
+    def _clause(self, value: Value) -> str:
+        acc, at = Accumulator(value), self.index[value.name]  # type: ignore[arg-type]
+        if self._is_array(value):
+            return ""
+        flag = " reduction(|:nan%d)" % at if acc.needs_flag else ""
+        return " reduction(%s:acc%d)%s" % (acc.clause, at, flag)
+
+    def _accumulate(self, value: Value, vector: bool) -> None:
+        acc, at = Accumulator(value), self.index[value.name]  # type: ignore[arg-type]
+        other = acc.operand(self.expr(value.args[0]))
+        self.put("const %s x%d = %s;" % (acc.c_type, at, other))
+        other = "x%d" % at
+        if self._is_array(value):
+            slot = "acc%d[%s - x0]" % (at, self.point[self.nest.inner or ""])
+            self.put("%s = %s;" % (slot, acc.combine(slot, other)))
+            return
+        self.put("acc%d = %s;" % (at, acc.vector_step("acc%d" % at, other)))
+        if acc.needs_flag:
+            self.put("nan%d |= %s != %s;" % (at, other, other))
+
+    def _exchange(self, number: int, reduces: List[Value]) -> None:
+        """Write this chunk's partial results, or join those of all chunks."""
+        for value in reduces:
+            self._settle(value)
+        self.open("if (split && phase == %d) {" % number)
+        for value in reduces:
+            self._each_partial(value, "{part}[chunk * slab + {at}] = {acc};")
+        self.put("continue;")
+        self.close()
+        self.open("if (split) {")
+        for value in reduces:
+            acc = Accumulator(value)  # type: ignore[arg-type]
+            join = acc.combine("{acc}", "{part}[c * slab + {at}]")
+            self._each_partial(value, "{acc} = " + acc.start + ";")
+            self.open("for (int64_t c = 0; c < p[CUT_CHUNKS]; ++c) {")
+            self._each_partial(value, "{acc} = " + join + ";")
+            self.close()
+        self.close()
+
+    def _settle(self, value: Value) -> None:
+        acc, at = Accumulator(value), self.index[value.name]  # type: ignore[arg-type]
+        if acc.needs_flag and not self._is_array(value):
+            self.put("if (nan%d) acc%d = __builtin_nan%s(\"\");"
+                     % (at, at, "f" if acc.c_type == "float" else ""))
+
+    def _each_partial(self, value: Value, form: str) -> None:
+        at = self.index[value.name]
+        names = {"part": "part%d" % at, "acc": "acc%d" % at, "at": "o"}
+        if self.nest.inner_kept:
+            names["at"] = "o * %s + x0" % self.size[self.nest.inner or ""]
+        if self._is_array(value):
+            self.put("for (int64_t i = 0; i < x1 - x0; ++i)")
+            names.update(acc="acc%d[i]" % at, at=names["at"] + " + i")
+            form = "  " + form
+        self.put(form.format(**names))
+
+    def _bind(self, value: Value) -> None:
+        """Make the finished reduction usable as a value."""
+        acc, at = Accumulator(value), self.index[value.name]  # type: ignore[arg-type]
+        self.known.add(value.name)
+        if self._is_array(value):
+            slot = "acc%d[%s - x0]" % (at, self.point[self.nest.inner or ""])
+            self.bound[value.name] = acc.result(slot)
+            return
+        if not self.phases:
+            self._settle(value)
+        self.put("const %s %s = %s;" % (self.c_type(value), self.var(value),
+                                        acc.result("acc%d" % at)))
+
+    def _after(self, number: int, step: Pass) -> None:
+        """Values of the kept domain that the finished reductions allow, and their stores."""
+        stores = [self.loop.stores[n].value for n in step.after]
+        kept = self._needed_later(number)
+        self._outer_values(stores + kept)
+        inside = [v for v in stores + kept if self._is_array(self.by_name[v])]
+        lead = "!split || (phase == %d && chunk == 0)" % (number + 1)
+        if inside:
+            self._tile_loop(number, step, [v for v in kept if v in inside], lead)
+        outside = [n for n in step.after if self.loop.stores[n].value not in inside]
+        if outside:
+            self.open("if (%s) {" % (lead if self.phases else "true"))
+            for store in outside:
+                self.store(store)
+            self.close()
+
+    def _needed_later(self, number: int) -> List[str]:
+        """Kept values of this level that later passes use, besides reductions themselves."""
+        later = [t for p in self.nest.passes[number + 1:] for t in
+                 [self.loop.stores[n].value for n in p.stores + p.after]]
+        return [v.name for v in needed(self.loop, later, frozenset(self.known))
+                if self.level[v.name] == number + 1 and not isinstance(v, Reduce)
+                and not set(v.axes) & set(self.nest.reduced)]
+
+    def _tile_loop(self, number: int, step: Pass, kept: List[str], lead: str) -> None:
+        for name in kept:
+            self.put("%s tile%d[MAX_TILE];" % (self.c_type(self.by_name[name]), self.index[name]))
+        stores = [n for n in step.after if self._is_array(self.by_name[self.loop.stores[n].value])]
+        targets = kept + [self.loop.stores[n].value for n in stores]
+        if self.phases and not kept:
+            self.open("if (%s) {" % lead)
+        at = self.point[self.nest.inner or ""]
+        self.put("#pragma omp simd")
+        self.open("for (int64_t %s = x0; %s < x1; ++%s) {" % (at, at, at))
+        for value in needed(self.loop, targets, frozenset(self.known)):
+            if not self.is_inline(value):
+                self.define(value)
+        for name in kept:
+            self.put("tile%d[%s - x0] = %s;" % (self.index[name], at, self.expr(name)))
+        for store in stores:
+            self.store(store)
+        self.close()
+        if self.phases and not kept:
+            self.close()
+        for name in kept:
+            self.bound[name] = "tile%d[%s - x0]" % (self.index[name], at)
+            self.known.add(name)

@@ -1,0 +1,118 @@
+"""Scalar C++ expressions of the loop IR for the CPU (functions of csrc/host).
+
+Narrow floats are `uint16_t` bits, bool is C++ `bool` in registers and a byte in memory.
+"""
+from __future__ import annotations
+
+import math
+import struct
+from typing import Dict, Sequence
+
+from tf_autofuse.errors import ScheduleError
+from tf_autofuse.loop.ir import Scalar
+from tf_autofuse.loop.ops import FLOATS, INTS, NARROW_FLOATS
+
+MEMORY_TYPES: Dict[str, str] = {
+    "float32": "float", "float64": "double", "float16": "uint16_t", "bfloat16": "uint16_t",
+    "bool": "uint8_t",
+}
+MEMORY_TYPES.update((name, name + "_t") for name in INTS)
+
+VALUE_TYPES: Dict[str, str] = dict(MEMORY_TYPES, bool="bool")
+
+_INT_MAPS = {
+    "neg": "wrap_neg<{t}>({0})", "abs": "wrap_abs<{t}>({0})", "add": "wrap_add<{t}>({0}, {1})",
+    "sub": "wrap_sub<{t}>({0}, {1})", "mul": "wrap_mul<{t}>({0}, {1})",
+    "max": "({0} > {1} ? {0} : {1})", "min": "({0} < {1} ? {0} : {1})",
+}
+_FLOAT_MAPS = {
+    "neg": "-{0}", "abs": "math_abs({0})", "exp": "math_exp({0})", "log": "math_log({0})",
+    "sqrt": "math_sqrt({0})", "rsqrt": "math_rsqrt({0})", "tanh": "math_tanh({0})",
+    "sigmoid": "math_sigmoid({0})", "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}",
+    "div": "{0} / {1}", "max": "pick_max({0}, {1})", "min": "pick_min({0}, {1})",
+}
+# {w0}, {w1}: the operands widened to float; between equal operands the first one is kept.
+_NARROW_MAPS = {
+    "neg": "(uint16_t)({0} ^ 0x8000u)", "abs": "(uint16_t)({0} & 0x7fffu)",
+    "max": "(({w0} >= {w1}) | ({w0} != {w0}) ? {0} : {1})",
+    "min": "(({w0} <= {w1}) | ({w0} != {w0}) ? {0} : {1})",
+}
+_BOOL_MAPS = {"and": "{0} & {1}", "or": "{0} | {1}", "not": "!{0}"}
+_COMPARES = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def widen(text: str, dtype: str) -> str:
+    """`text` of a narrow float as a C++ float; other types unchanged."""
+    return "%s_to_float(%s)" % (_NARROW_NAMES[dtype], text) if dtype in _NARROW_NAMES else text
+
+
+_NARROW_NAMES = {"float16": "half", "bfloat16": "bfloat16"}
+
+
+def map_expression(op: str, operands: Sequence[str], dtypes: Sequence[str], dtype: str) -> str:
+    """C++ of one map operation: `operands` are expressions of `dtypes`, the result is `dtype`.
+
+    Raises ScheduleError for an operation without a CPU form.
+    """
+    if op == "cast":
+        return cast_expression(operands[0], dtypes[0], dtype)
+    if op == "select":
+        return "{0} ? {1} : {2}".format(*operands)
+    wide = [widen(text, source) for text, source in zip(operands, dtypes)]
+    if op in _COMPARES:
+        return "%s %s %s" % (wide[0], _COMPARES[op], wide[1])
+    form = _forms(dtypes[0]).get(op)
+    if form is None:
+        raise ScheduleError("no CPU form of %s for %s" % (op, dtypes[0]), stage="host code")
+    names = {"w%d" % i: text for i, text in enumerate(wide)}
+    return form.format(*operands, t=VALUE_TYPES[dtype], **names)
+
+
+def _forms(dtype: str) -> Dict[str, str]:
+    if dtype in FLOATS:
+        return _FLOAT_MAPS
+    if dtype in NARROW_FLOATS:
+        return _NARROW_MAPS
+    return _INT_MAPS if dtype in INTS else _BOOL_MAPS
+
+
+def cast_expression(text: str, source: str, target: str) -> str:
+    """C++ of TensorFlow's Cast between any two types."""
+    if source == target:
+        return text
+    text = widen(text, source)
+    real = source in FLOATS or source in NARROW_FLOATS
+    if target == "bool":
+        return "%s != 0" % text
+    if target in NARROW_FLOATS:
+        return "float_to_%s((float)%s)" % (_NARROW_NAMES[target], text)
+    if real and target in INTS:
+        step = {"int64": "to_int64", "uint64": "to_uint64", "uint32": "to_int64"}
+        return "(%s)%s(%s)" % (VALUE_TYPES[target], step.get(target, "to_int32"), text)
+    return "(%s)%s" % (VALUE_TYPES[target], text)
+
+
+def constant(value: Scalar, dtype: str) -> str:
+    """A C++ literal with exactly this value."""
+    if dtype == "bool":
+        return "true" if value else "false"
+    if dtype == "float16":
+        return "(uint16_t)0x%04xu" % struct.unpack("<H", struct.pack("<e", value))[0]
+    if dtype == "bfloat16":
+        return "(uint16_t)0x%04xu" % (struct.unpack("<I", struct.pack("<f", value))[0] >> 16)
+    if dtype in FLOATS:
+        return _float_constant(float(value), "f" if dtype == "float32" else "")
+    if dtype == "int64" and value == -2 ** 63:
+        return "INT64_MIN"
+    suffix = {"int64": "ll", "uint64": "ull", "uint32": "u"}.get(dtype, "")
+    literal = "(-%d%s - 1)" % (-value - 1, suffix) if value < 0 else "%d%s" % (value, suffix)
+    return "(%s)%s" % (VALUE_TYPES[dtype], literal)
+
+
+def _float_constant(value: float, suffix: str) -> str:
+    if math.isnan(value):
+        return "__builtin_nan%s(\"\")" % suffix
+    if math.isinf(value):
+        return "%s__builtin_inf%s()" % ("-" if value < 0 else "", suffix)
+    text = value.hex() if value != int(value) or abs(value) > 1e6 else repr(value)
+    return "(%s%s)" % (text, suffix) if math.copysign(1, value) < 0 else text + suffix

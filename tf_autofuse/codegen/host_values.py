@@ -1,0 +1,118 @@
+"""Loads, scalar values and stores of a CPU kernel, one C++ statement each."""
+from __future__ import annotations
+
+from typing import Dict, List, Sequence, Set
+
+from tf_autofuse.codegen.host_scalar import MEMORY_TYPES, VALUE_TYPES, constant, map_expression
+from tf_autofuse.kernel.nest import needed
+from tf_autofuse.loop.ir import AxisSize, Const, Load, LoopKernel, Map, Value
+
+
+class ValuePrinter:
+    """Lines of one C++ function over the axes of `loop`.
+
+    Axis number k has the size `n<k>` and the coordinate `i<k>`; value number k is `v<k>`. Values
+    in `bound` are read through another expression, those in `known` need no definition.
+    """
+
+    def __init__(self, loop: LoopKernel) -> None:
+        self.loop = loop
+        self.by_name: Dict[str, Value] = {v.name: v for v in loop.body}
+        self.index = {v.name: i for i, v in enumerate(loop.body)}
+        self.size = {axis: "n%d" % i for i, axis in enumerate(loop.axes)}
+        self.point = {axis: "i%d" % i for i, axis in enumerate(loop.axes)}
+        self.known: Set[str] = set()
+        self.bound: Dict[str, str] = {}
+        self.lines: List[str] = []
+        self.indent = 0
+
+    def put(self, text: str) -> None:
+        margin = "" if text.startswith("#") else "  " * self.indent
+        self.lines.append(margin + text)
+
+    def open(self, text: str) -> None:
+        self.put(text)
+        self.indent += 1
+
+    def close(self) -> None:
+        self.indent -= 1
+        self.put("}")
+
+    def declare_parameters(self, roots: Sequence[str], stores: Sequence[int]) -> None:
+        """Sizes, run-time strides and pointers used by the values `roots` and by `stores`."""
+        for number, axis in enumerate(self.loop.axes):
+            self.put("const int64_t %s = args->sizes[%d];" % (self.size[axis], number))
+        loads = [v for v in needed(self.loop, roots) if isinstance(v, Load)]
+        runtime = runtime_inputs(self.loop)
+        for number in sorted({v.input for v in loads}):
+            kind = MEMORY_TYPES[self.loop.inputs[number].dtype]
+            self.put("const %s* __restrict__ in%d = (const %s*)args->inputs[%d];"
+                     % (kind, number, kind, number))
+            if number in runtime:
+                base = runtime.index(number) * len(self.loop.axes)
+                self.put("const int64_t* s%d = args->strides + %d;" % (number, base))
+        for number in sorted({self.loop.stores[n].output for n in stores}):
+            kind = MEMORY_TYPES[self.loop.outputs[number].dtype]
+            self.put("%s* __restrict__ out%d = (%s*)args->outputs[%d];"
+                     % (kind, number, kind, number))
+
+    def is_inline(self, value: Value) -> bool:
+        """Constants are written where they are used."""
+        return isinstance(value, (Const, AxisSize))
+
+    def c_type(self, value: Value) -> str:
+        return VALUE_TYPES[value.dtype]
+
+    def var(self, value: Value) -> str:
+        return "v%d" % self.index[value.name]
+
+    def expr(self, name: str) -> str:
+        """How other statements read the value."""
+        value = self.by_name[name]
+        if isinstance(value, Const):
+            return constant(value.value, value.dtype)
+        if isinstance(value, AxisSize):
+            count = " * ".join(self.size[axis] for axis in value.over)
+            return map_expression("cast", ["(%s)" % count], ["int64"], value.dtype)
+        return self.bound.get(name, self.var(value))
+
+    def define(self, value: Value) -> None:
+        """The statement that computes `value`."""
+        if isinstance(value, Load):
+            text = "in%d[%s]" % (value.input, self._load_offset(value))
+            text += " != 0" if value.dtype == "bool" else ""
+        else:
+            assert isinstance(value, Map)
+            dtypes = [self.by_name[name].dtype for name in value.operands]
+            text = map_expression(value.op, [self.expr(n) for n in value.operands], dtypes,
+                                  value.dtype)
+        self.put("const %s %s = %s;" % (self.c_type(value), self.var(value), text))
+
+    def store(self, number: int) -> None:
+        """The statement that writes store number `number` at the current point."""
+        store = self.loop.stores[number]
+        axes = [dim.axis for dim in store.dims if dim.axis is not None]
+        self.put("out%d[%s] = %s;" % (store.output, self._dense(axes), self.expr(store.value)))
+
+    def _dense(self, axes: Sequence[str]) -> str:
+        """Row-major offset of the current point in a dense tensor over `axes`."""
+        text = ""
+        for axis in axes:
+            if text:
+                text = "(%s) * %s + %s" % (text, self.size[axis], self.point[axis])
+            else:
+                text = self.point[axis]
+        return text or "0"
+
+    def _load_offset(self, value: Load) -> str:
+        if value.input not in runtime_inputs(self.loop):
+            return self._dense(value.axes)
+        terms = ["%s * s%d[%d]" % (self.point[axis], value.input, self.loop.axes.index(axis))
+                 for axis in value.axes]
+        return " + ".join(terms) or "0"
+
+
+def runtime_inputs(loop: LoopKernel) -> List[int]:
+    """Inputs with a dimension that may broadcast; their strides come with the launch."""
+    found = {v.input for v in loop.body if isinstance(v, Load) and any(d.maybe for d in v.dims)}
+    return sorted(found)

@@ -1,0 +1,138 @@
+"""How the stores of a loop kernel are grouped into loop nests, and each nest into passes.
+
+A nest computes some stores for every point of its *kept* axes. For one kept point it walks the
+*reduced* axes once per pass: pass 0 accumulates the reductions that need only inputs, pass 1 those
+that need results of pass 0, and so on (softmax: maximum, sum, quotient). A value that a later pass
+needs again over the reduced axes is computed again from the inputs.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Dict, FrozenSet, Iterable, List, Optional, Tuple
+
+from tf_autofuse.errors import ScheduleError
+from tf_autofuse.loop.ir import LoopKernel, Reduce, Value
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One walk over the reduced axes (all axes of the nest when nothing is reduced).
+
+    `reduces` are accumulated and `stores` (numbers of `LoopKernel.stores`) written during the
+    walk; the stores `after` write values of the kept domain when it has ended.
+    """
+
+    reduces: Tuple[str, ...]
+    stores: Tuple[int, ...]
+    after: Tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Nest:
+    """`kept` and `reduced` axes in kernel order and the passes for one kept point."""
+
+    kept: Tuple[str, ...]
+    reduced: Tuple[str, ...]
+    axes: Tuple[str, ...]
+    passes: Tuple[Pass, ...]
+
+    @property
+    def inner(self) -> Optional[str]:
+        """The last axis in memory order, the one vectors run along; None for a scalar kernel."""
+        return self.axes[-1] if self.axes else None
+
+    @property
+    def inner_kept(self) -> bool:
+        return self.inner is not None and self.inner in self.kept
+
+    @property
+    def outer_kept(self) -> Tuple[str, ...]:
+        """Kept axes that are loops outside of everything else."""
+        return tuple(a for a in self.kept if a != self.inner)
+
+    @property
+    def walk(self) -> Tuple[str, ...]:
+        """Axes of the loops inside one kept point, outermost first."""
+        return self.reduced + ((self.inner,) if self.inner_kept else ())
+
+    @property
+    def order(self) -> Tuple[str, ...]:
+        return self.outer_kept + self.walk
+
+    def depth(self, value: Value) -> int:
+        """Index in `order` of the innermost loop that `value` varies with; -1 for none."""
+        return max([self.order.index(axis) for axis in value.axes] or [-1])
+
+
+def needed(loop: LoopKernel, roots: Iterable[str], stop: FrozenSet[str] = frozenset()) -> List[Value]:
+    """Values that `roots` are computed from, in body order; `stop` values are not entered."""
+    wanted = set(roots) - stop
+    found = []
+    for value in reversed(loop.body):
+        if value.name in wanted:
+            found.append(value)
+            wanted.update(a for a in value.args if a not in stop)
+    return found[::-1]
+
+
+def levels(loop: LoopKernel) -> Dict[str, int]:
+    """Number of reductions on the longest way to each value, its own included."""
+    level: Dict[str, int] = {}
+    for value in loop.body:
+        above = max([level[a] for a in value.args] or [0])
+        level[value.name] = above + (1 if isinstance(value, Reduce) else 0)
+    return level
+
+
+def build_nests(loop: LoopKernel) -> Tuple[Nest, ...]:
+    """Group the stores of `loop` into nests.
+
+    Stores with the same reduced and kept axes share a nest; a store without reductions joins a
+    nest that walks exactly its axes. Raises ScheduleError when one value needs reductions over
+    different sets of axes, or needs a reduction of something that lacks a reduced axis.
+    """
+    by_name = {value.name: value for value in loop.body}
+    groups: Dict[Tuple[Tuple[str, ...], Tuple[str, ...]], List[int]] = {}
+    plain: List[int] = []
+    for number, store in enumerate(loop.stores):
+        over = _reduced_axes(loop, store.value)
+        if not over:
+            plain.append(number)
+            continue
+        kept = tuple(a for a in by_name[store.value].axes if a not in over)
+        groups.setdefault((kept, over), []).append(number)
+    for number in plain:
+        axes = by_name[loop.stores[number].value].axes
+        host = [key for key in groups if set(key[0] + key[1]) == set(axes)]
+        groups.setdefault(host[0] if host else (axes, ()), []).append(number)
+    return tuple(_build_nest(loop, kept, over, stores) for (kept, over), stores in groups.items())
+
+
+def _reduced_axes(loop: LoopKernel, root: str) -> Tuple[str, ...]:
+    sets = {frozenset(v.over) for v in needed(loop, [root]) if isinstance(v, Reduce)}
+    if len(sets) > 1:
+        names = " and ".join(sorted("/".join(sorted(s)) for s in sets))
+        raise ScheduleError("depends on reductions over different axes: " + names, node=root,
+                            stage="schedule")
+    return tuple(a for a in loop.axes if a in next(iter(sets))) if sets else ()
+
+
+def _build_nest(
+    loop: LoopKernel, kept: Tuple[str, ...], reduced: Tuple[str, ...], stores: List[int]
+) -> Nest:
+    level = levels(loop)
+    by_name = {value.name: value for value in loop.body}
+    roots = [loop.stores[n].value for n in stores]
+    reduces = [v for v in needed(loop, roots) if isinstance(v, Reduce)]
+    last = max([level[name] for name in roots])
+    passes = []
+    for number in range(last + 1):
+        inside = [n for n in stores if level[loop.stores[n].value] == number
+                  and (not reduced or set(by_name[loop.stores[n].value].axes) & set(reduced))]
+        after = [n for n in stores if level[loop.stores[n].value] == number + 1
+                 and not set(by_name[loop.stores[n].value].axes) & set(reduced)]
+        here = [v.name for v in reduces if level[v.name] == number + 1]
+        if here or inside:
+            passes.append(Pass(tuple(here), tuple(inside), tuple(after)))
+    axes = tuple(a for a in loop.axes if a in kept or a in reduced)
+    return Nest(kept, reduced, axes, tuple(passes))
