@@ -23,11 +23,12 @@ _OUTPUT_LIMIT = 64 * 1024
 # Contraction is off so that a*b+c rounds as the numpy interpreter of the loop IR does.
 HOST_FLAGS = (
     "-O3",
-    "-std=c++14",
+    "-std=gnu++14",
     "-fPIC",
     "-shared",
     "-fno-math-errno",
     "-fno-trapping-math",
+    "-fopenmp-simd",
     "-ffp-contract=off",
     "-fvisibility=hidden",
     "-Wall",
