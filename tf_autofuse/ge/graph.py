@@ -27,6 +27,12 @@ class GraphData:
         self.ranked = False  # whether every node's `rank` is a valid topological order
         self._sorted = True
         self._last = -1
+        self._serial = 0
+
+    def next_serial(self) -> int:
+        """A number no one got before; it sets apart nodes inserted at one place."""
+        self._serial += 1
+        return self._serial
 
     def append(self, node: NodeData) -> None:
         """Add a node at the end of the list; ValueError when its name is taken."""
