@@ -1,0 +1,154 @@
+// The Python face of csrc/tf: the one file that knows pybind11.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "../core/kernel_abi.h"
+#include "kernel_stats.h"
+#include "optimizer_bridge.h"
+
+namespace py = pybind11;
+
+namespace autofuse {
+namespace {
+
+bool InterpreterIsUsable() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsInitialized() && !Py_IsFinalizing();
+#else
+  return Py_IsInitialized() && !_Py_IsFinalizing();
+#endif
+}
+
+// Text from TensorFlow is nearly always UTF-8; other bytes must not raise.
+py::str ToStr(const std::string& text) {
+  PyObject* decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()),
+                                           "surrogateescape");
+  if (decoded == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::str>(decoded);
+}
+
+py::list ToList(const std::vector<std::string>& texts) {
+  py::list list;
+  for (const std::string& text : texts) list.append(ToStr(text));
+  return list;
+}
+
+py::object ToPython(const Parameter& parameter) {
+  switch (parameter.kind) {
+    case Parameter::Kind::kInt:
+      return py::int_(parameter.i);
+    case Parameter::Kind::kFloat:
+      return py::float_(parameter.f);
+    case Parameter::Kind::kBool:
+      return py::bool_(parameter.i != 0);
+    case Parameter::Kind::kList: {
+      py::list list;
+      for (const Parameter& item : parameter.list) list.append(ToPython(item));
+      return list;
+    }
+    case Parameter::Kind::kString:
+      break;
+  }
+  return ToStr(parameter.s);
+}
+
+py::dict ShapesToPython(const OptimizeRequest& request) {
+  py::dict shapes;
+  for (const auto& node : request.shapes) {
+    py::list outputs;
+    for (const TensorInfo& info : node.second) {
+      py::object dims = info.has_rank ? py::cast(info.dims) : py::object(py::none());
+      outputs.append(py::make_tuple(info.dtype, std::move(dims)));
+    }
+    shapes[ToStr(node.first)] = std::move(outputs);
+  }
+  return shapes;
+}
+
+py::dict InfoToPython(const OptimizeRequest& request) {
+  py::dict parameters;
+  for (const auto& entry : request.parameters) {
+    parameters[ToStr(entry.first)] = ToPython(entry.second);
+  }
+  py::dict info;
+  info["id"] = ToStr(request.id);
+  info["fetch"] = ToList(request.fetch);
+  info["feed"] = ToList(request.feed);
+  info["preserve"] = ToList(request.preserve);
+  info["shapes"] = ShapesToPython(request);
+  info["parameters"] = std::move(parameters);
+  return info;
+}
+
+// Calls a Python callable. Takes the GIL itself; no Python exception leaves it.
+class PythonHook : public OptimizeHook {
+ public:
+  explicit PythonHook(py::object callable) : callable_(std::move(callable)) {}
+
+  Outcome Optimize(const OptimizeRequest& request, std::string* result) override {
+    if (!InterpreterIsUsable()) return Outcome::kUnchanged;
+    py::gil_scoped_acquire gil;
+    try {
+      const py::object graph = callable_(py::bytes(request.graph_def), InfoToPython(request));
+      if (graph.is_none()) return Outcome::kUnchanged;
+      *result = py::cast<py::bytes>(graph);
+      return Outcome::kReplaced;
+    } catch (const std::exception& exception) {
+      *result = exception.what();
+      return Outcome::kFailed;
+    }
+  }
+
+  void Warn(const std::string& text) override {
+    if (!InterpreterIsUsable()) return;
+    py::gil_scoped_acquire gil;
+    try {
+      const py::object logger = py::module_::import("logging").attr("getLogger")("tf_autofuse");
+      logger.attr("warning")("the graph runs as it is: %s", ToStr(text));
+    } catch (const std::exception&) {
+      // Nothing is left to tell it to.
+    }
+  }
+
+ private:
+  py::object callable_;
+};
+
+void SetOptimizer(const py::object& callable) {
+  if (callable.is_none()) {
+    SetOptimizeHook(nullptr);
+    return;
+  }
+  if (PyCallable_Check(callable.ptr()) == 0) throw py::type_error("the optimizer is not callable");
+  // Kept for ever: another thread may be inside it.
+  SetOptimizeHook(new PythonHook(callable));
+}
+
+py::dict KernelStats() {
+  py::dict stats;
+  for (const NodeStatsEntry& entry : SnapshotStats()) {
+    py::dict node;
+    node["calls"] = entry.calls;
+    node["input_shapes"] = entry.input_shapes;
+    node["kernel_key"] = ToStr(entry.kernel_key);
+    stats[ToStr(entry.node)] = std::move(node);
+  }
+  return stats;
+}
+
+}  // namespace
+}  // namespace autofuse
+
+PYBIND11_MODULE(_tf_shim, m) {
+  m.doc() = "NpuOptimizer and AutofusedKernel for the TensorFlow this module was built for.";
+  m.attr("tf_version") = AUTOFUSE_TF_VERSION_STRING;
+  m.attr("abi_version") = AUTOFUSE_ABI_VERSION;
+  m.attr("owns_optimizer") = autofuse::RegisterNpuOptimizer();
+  m.def("set_optimizer", &autofuse::SetOptimizer, py::arg("optimizer").none(true),
+        "Sets callable(graph_def: bytes, info: dict) -> bytes or None, or None for no rewriting.");
+  m.def("set_strict", &autofuse::SetStrict, py::arg("strict"),
+        "Strict: a failing optimizer makes the model fail with its text.");
+  m.def("kernel_stats", &autofuse::KernelStats,
+        "{node: {'calls', 'input_shapes' of the last call, 'kernel_key'}} since the last reset.");
+  m.def("reset_kernel_stats", &autofuse::ResetStats);
+}

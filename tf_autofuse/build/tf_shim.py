@@ -1,0 +1,216 @@
+"""Builds and loads `_tf_shim`, the C++ side in TensorFlow, for the TensorFlow that is installed.
+
+A build lies under a folder named by the TensorFlow version, the Python tag and the digest of the
+sources, so several TensorFlows share one checkout and a changed source is built anew. Run
+``python -m tf_autofuse.build.tf_shim`` to build.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import sysconfig
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
+from typing import List, Optional, Sequence, Tuple
+
+from .. import paths
+from ..errors import BuildError
+from ..log import get_logger
+from .toolchain import find_toolchain, run_tool
+
+_MODULE = "_tf_shim"
+_FOLDERS = ("core", "tf")
+_FLAGS = ("-O2", "-fPIC", "-fvisibility=hidden", "-DNDEBUG", "-Wall", "-Wextra")
+# TensorFlow's headers are large: a slow machine takes minutes for one file.
+_COMPILE_SECONDS = 1200.0
+_STAGE = "build the TensorFlow extension"
+
+_lock = threading.Lock()
+_loaded: Optional[ModuleType] = None
+
+
+def _tensorflow() -> ModuleType:
+    try:
+        import tensorflow  # noqa: PLC0415  (heavy, and not needed to import this package)
+    except ImportError as error:
+        raise BuildError("TensorFlow cannot be imported: {}".format(error), stage=_STAGE)
+    return tensorflow
+
+
+def _sources() -> List[str]:
+    """All C++ files of the extension, headers too, in a fixed order."""
+    found = []
+    for folder in _FOLDERS:
+        root = os.path.join(paths.csrc_dir(), folder)
+        if os.path.isdir(root):
+            names = sorted(name for name in os.listdir(root) if name.endswith((".h", ".cc")))
+            found += [os.path.join(root, name) for name in names]
+    if not found:
+        raise BuildError("no sources in " + paths.csrc_dir(), stage=_STAGE)
+    return found
+
+
+def _digest(files: Sequence[str]) -> str:
+    total = hashlib.sha256(repr(_FLAGS).encode())
+    for path in files:
+        total.update(os.path.basename(path).encode() + b"\0")
+        with open(path, "rb") as stream:
+            total.update(hashlib.sha256(stream.read()).digest())
+    return total.hexdigest()[:16]
+
+
+def _relative_path(version: str, files: Sequence[str]) -> str:
+    folder = "tf{}-{}-{}".format(version, sys.implementation.cache_tag, _digest(files))
+    return os.path.join(folder, _MODULE + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
+
+
+def _roots() -> Tuple[str, str]:
+    """Where a build may lie: in the package, or in the cache when the package is read-only."""
+    return os.path.join(paths.package_dir(), "_lib"), os.path.join(paths.cache_dir(), "tf_shim")
+
+
+def _writable(root: str) -> bool:
+    folder = root if os.path.isdir(root) else os.path.dirname(root)
+    return os.access(folder, os.W_OK | os.X_OK)
+
+
+def _release(version: str) -> int:
+    """100 * major + minor: 2.21.0 -> 221, the number the C++ side compares with."""
+    major, minor = version.split(".")[:2]
+    return 100 * int(major) + int(minor)
+
+
+def _compile_flags(tensorflow: ModuleType) -> List[str]:
+    import pybind11  # noqa: PLC0415  (needed for building only)
+
+    release = _release(tensorflow.__version__)
+    flags = list(_FLAGS)
+    for flag in tensorflow.sysconfig.get_compile_flags():
+        # System headers, so that only our own code is warned about.
+        flags += ["-isystem", flag[2:]] if flag.startswith("-I") else [flag]
+    if release <= 206:
+        flags.append("-std=c++14")
+    for folder in (pybind11.get_include(), sysconfig.get_paths()["include"]):
+        flags += ["-isystem", folder]
+    return flags + [
+        "-DAUTOFUSE_TF_VERSION={}".format(release),
+        '-DAUTOFUSE_TF_VERSION_STRING="{}"'.format(tensorflow.__version__),
+    ]
+
+
+def _run(command: Sequence[str], source: str) -> None:
+    output, code = run_tool(command, _COMPILE_SECONDS)
+    if code != 0:
+        raise BuildError(
+            "the compiler failed on {}:\n{}".format(source, output.strip()[-2000:]),
+            stage=_STAGE,
+            command=command,
+            returncode=code,
+            output=output,
+            source=source,
+        )
+
+
+def _compile(files: Sequence[str], target: str) -> None:
+    """Compile all sources, several at once, and link them to `target` in one atomic step."""
+    tensorflow = _tensorflow()
+    compiler, flags = list(find_toolchain().command), _compile_flags(tensorflow)
+    folder = os.path.dirname(target)
+    os.makedirs(folder, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="build-", dir=folder) as work:
+        sources = [path for path in files if path.endswith(".cc")]
+        objects = [os.path.join(work, os.path.basename(path) + ".o") for path in sources]
+
+        def compile_one(pair: Tuple[str, str]) -> None:
+            _run(compiler + flags + ["-c", pair[0], "-o", pair[1]], pair[0])
+
+        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+            list(pool.map(compile_one, zip(sources, objects)))
+        library = os.path.join(work, _MODULE + ".so")
+        link = list(tensorflow.sysconfig.get_link_flags()) + ["-ldl", "-lpthread"]
+        _run(compiler + ["-shared", "-o", library] + objects + link, library)
+        os.replace(library, target)
+
+
+def find() -> Optional[str]:
+    """Path of the build for the installed TensorFlow and the present sources; None: not built."""
+    relative = _relative_path(_tensorflow().__version__, _sources())
+    for root in _roots():
+        path = os.path.join(root, relative)
+        if os.path.exists(path):
+            return path
+    return None
+
+
+def build(force: bool = False, root: str = "") -> str:
+    """Build the extension unless it is there, and return its path.
+
+    `force` builds in any case. `root` is the folder to build under; by default that is the
+    package, or the cache when the package cannot be written. Raises BuildError when TensorFlow,
+    pybind11 or the compiler is missing or the compiler fails.
+    """
+    files = _sources()
+    relative = _relative_path(_tensorflow().__version__, files)
+    if not root:
+        existing = None if force else find()
+        if existing is not None:
+            return existing
+        in_package, in_cache = _roots()
+        root = in_package if _writable(in_package) else in_cache
+    target = os.path.join(root, relative)
+    if force or not os.path.exists(target):
+        get_logger(__name__).info("building %s", target)
+        try:
+            _compile(files, target)
+        except (ImportError, OSError) as error:
+            raise BuildError(str(error), stage=_STAGE)
+    return target
+
+
+def load() -> ModuleType:
+    """The extension module, built first when it is missing. Imports TensorFlow.
+
+    Loaded once per process; raises BuildError when it can be neither found nor built nor loaded.
+    """
+    global _loaded
+    with _lock:
+        if _loaded is None:
+            _loaded = _load(build())
+        return _loaded
+
+
+def _load(path: str) -> ModuleType:
+    get_logger()  # warnings of the extension go through this logger
+    loader = importlib.machinery.ExtensionFileLoader(_MODULE, path)
+    spec = importlib.util.spec_from_file_location(_MODULE, path, loader=loader)
+    try:
+        module = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+    except ImportError as error:
+        raise BuildError("cannot load {}: {}".format(path, error), stage=_STAGE, source=path)
+    return module
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """Command line: build and print the path. 0 on success, 1 with the reason on stderr."""
+    parser = argparse.ArgumentParser(description="Build the TensorFlow extension of tf_autofuse.")
+    parser.add_argument("--force", action="store_true", help="build even if it is built already")
+    parser.add_argument("--root", default="", help="folder to build under")
+    options = parser.parse_args(arguments)
+    try:
+        print(build(force=options.force, root=options.root))
+    except BuildError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

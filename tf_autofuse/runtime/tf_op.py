@@ -1,0 +1,49 @@
+"""The Python side of the TensorFlow extension: the graph callback and the counters of the op.
+
+The extension `_tf_shim` registers the op `AutofusedKernel` and, unless an NPU adapter did so
+before, the grappler optimizer `NpuOptimizer`.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, Callable, Dict, Optional
+
+from ..build import tf_shim
+
+# Gets a serialised GraphDef and what is known about it; gives the new one, or None to keep it.
+#   id: str; fetch, feed, preserve: lists of names; parameters: the optimizer's parameter_map;
+#   shapes: {node: [(TensorFlow's dtype number, dims or None), ...]}, where a dim of -1 is unknown
+#   and equal numbers below -1 are equal sizes.
+GraphCallback = Callable[[bytes, Dict[str, Any]], Optional[bytes]]
+
+
+def extension() -> ModuleType:
+    """The loaded extension; imports TensorFlow. BuildError when it cannot be had."""
+    return tf_shim.load()
+
+
+def set_optimizer(callback: Optional[GraphCallback], strict: bool = False) -> None:
+    """Let `callback` rewrite every graph that reaches NpuOptimizer; None: graphs stay untouched.
+
+    An error in `callback` leaves the graph as it is and is logged; with `strict` the model fails
+    with that error instead.
+    """
+    module = extension()
+    module.set_strict(strict)
+    module.set_optimizer(callback)
+
+
+def owns_optimizer() -> bool:
+    """Whether `NpuOptimizer` is ours; False: an installed adapter registered that name."""
+    return bool(extension().owns_optimizer)
+
+
+def kernel_stats() -> Dict[str, Dict[str, Any]]:
+    """Per node that ran since the last reset: calls, input_shapes (last call), kernel_key."""
+    return extension().kernel_stats()
+
+
+def reset_kernel_stats() -> None:
+    """Start counting anew."""
+    extension().reset_kernel_stats()
