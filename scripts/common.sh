@@ -72,7 +72,7 @@ ensure_venv() {
   fi
   rm -rf "$venv"
   "$python" -m venv "$venv"
-  local pip=("$venv/bin/python" -m pip --disable-pip-version-check install --quiet)
+  local pip=("$venv/bin/python" -m pip --disable-pip-version-check install -qq)
   "${pip[@]}" --upgrade pip setuptools wheel
   "${pip[@]}" "$@"
   printf '%s\n' "$want" >"$venv/.stamp"
@@ -145,7 +145,7 @@ ensure_package() {
   want="$(cat "$ROOT/setup.py" "$ROOT/pyproject.toml" | sha256sum | cut -d' ' -f1) $ROOT"
   if [[ "$(cat "$venv/.package" 2>/dev/null)" != "$want" ]]; then
     note "$1: installing tf_autofuse (editable)"
-    "$venv/bin/python" -m pip --disable-pip-version-check install --quiet \
+    "$venv/bin/python" -m pip --disable-pip-version-check install -qq \
       --no-build-isolation --editable "$ROOT"
     printf '%s\n' "$want" >"$venv/.package"
   fi
