@@ -1,0 +1,1 @@
+"""Frontends: what turns a framework's graph into a ge.Graph and back."""

@@ -1,0 +1,112 @@
+"""What TensorFlow's graph optimizer calls: GraphDef in, fused GraphDef out, never an error.
+
+TensorFlow optimizes one graph several times and asks again for graphs that are already fused, so
+answers are remembered by content.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import threading
+from collections import OrderedDict
+from typing import Any, Dict, Iterator, Optional
+
+from tf_autofuse import flags, log
+from tf_autofuse.errors import AutofuseError
+from tf_autofuse.frontend.tensorflow import op_types, wire
+from tf_autofuse.frontend.tensorflow.exporter import export_graph
+from tf_autofuse.frontend.tensorflow.importer import import_graph
+from tf_autofuse.ge.engine import GraphEngine
+from tf_autofuse.ops import OPS
+from tf_autofuse.report.model import RECORDER, UnfusedEntry
+
+FAILED_CODE = "FAILED"
+_REMEMBERED = 64  # answers kept; a fused graph is about as large as the graph itself
+
+_lock = threading.RLock()
+_answers: "OrderedDict[bytes, Optional[bytes]]" = OrderedDict()
+
+
+def optimize(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
+    """The fused GraphDef, or None when the graph is to stay as it is.
+
+    `info` is that of `import_graph`. A failure leaves the graph alone, with one warning and an
+    entry in the report; with the flag ``--strict=true`` it is raised.
+    """
+    if not flags.current().enable_autofuse:
+        return None
+    key = _digest(graph_def, info)
+    with _lock:  # one graph at a time: kernels are numbered, and building uses all cores anyway
+        if key in _answers:
+            _answers.move_to_end(key)
+            return _answers[key]
+        try:
+            answer = _fuse(graph_def, info)
+        except Exception as error:  # nothing may reach the model
+            record_failure(error, str(info.get("id", "")))
+            answer = None
+        _answers[key] = answer
+        if len(_answers) > _REMEMBERED:
+            _answers.popitem(last=False)
+        return answer
+
+
+def forget() -> None:
+    """Forget all answers, so that every graph is fused anew."""
+    with _lock:
+        _answers.clear()
+
+
+def record_failure(error: Exception, graph: str = "") -> None:
+    """Warn once about what stopped fusing and put it into the report; raise it when strict."""
+    if flags.current().strict:
+        raise error
+    reason = str(error) or type(error).__name__
+    if not isinstance(error, AutofuseError):
+        reason = "{}: {}".format(type(error).__name__, reason)
+        log.get_logger(__name__).debug("fusing failed", exc_info=error)
+    log.warn_once(("failed", reason), "the model runs unfused: " + reason)
+    node = getattr(error, "node", "") or graph
+    RECORDER.unfused([UnfusedEntry(node, "", FAILED_CODE, reason)])
+
+
+def _fuse(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
+    if not _may_fuse(graph_def):
+        return None
+    with _no_garbage_collection():
+        graph, record = import_graph(graph_def, info)
+        graph = GraphEngine().run(graph)
+        fused = export_graph(graph, record)
+    return None if fused == graph_def else fused
+
+
+def _may_fuse(graph_def: bytes) -> bool:
+    """Whether any operator that fusion knows is in the nodes; a look at the bytes, not a parse."""
+    nodes, _, _ = wire.split(graph_def)
+    return any(wire.node_op(node) in _FUSIBLE for node in nodes)
+
+
+@contextlib.contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """A graph is many small objects that all live on: collecting in between costs half the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _digest(graph_def: bytes, info: Dict[str, Any]) -> bytes:
+    digest = hashlib.blake2b(graph_def, digest_size=16)
+    names = [sorted(info.get(part) or ()) for part in ("fetch", "feed", "preserve")]
+    digest.update(repr((names, sorted(flags.current().to_dict().items()))).encode("utf-8"))
+    return digest.digest()
+
+
+_FUSIBLE = frozenset(
+    tf_op.encode() for row in OPS.values() for tf_op in row.tf
+) | {op_types.COMPOSITION_OP.encode()}

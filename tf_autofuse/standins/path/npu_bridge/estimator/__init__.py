@@ -1,0 +1,1 @@
+"""Host stand-in of the adapter's operator and training helpers."""

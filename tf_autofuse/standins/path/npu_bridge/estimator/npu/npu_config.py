@@ -1,0 +1,45 @@
+"""Run configuration of the adapter: NPU settings are kept, TensorFlow's go to its own RunConfig."""
+import inspect
+
+from npu_bridge.estimator.npu._estimator_api import estimator_class
+
+
+class _Settings:
+    """Keyword settings kept as attributes."""
+
+    def __init__(self, *args, **kwargs):
+        self.args = args
+        self.__dict__.update(kwargs)
+
+
+class ProfilingConfig(_Settings):
+    """What the NPU profiler would record."""
+
+
+class MemoryConfig(_Settings):
+    """How the NPU would divide its memory."""
+
+
+class DumpConfig(_Settings):
+    """What the NPU would dump while running."""
+
+
+class DynamicInputConfig(_Settings):
+    """How the NPU would treat changing input shapes."""
+
+
+class ExperimentalConfig(_Settings):
+    """Settings on trial."""
+
+
+_RunConfig = estimator_class("RunConfig")
+
+
+class NPURunConfig(_RunConfig):
+    """TensorFlow's RunConfig that also takes every NPU setting; those are kept in ``npu_settings``."""
+
+    def __init__(self, *args, **kwargs):
+        known = set(inspect.signature(_RunConfig.__init__).parameters)
+        own = {name: value for name, value in kwargs.items() if name in known}
+        super().__init__(*args, **own)
+        self.npu_settings = {name: value for name, value in kwargs.items() if name not in known}

@@ -1,0 +1,17 @@
+"""Device resources of the adapter: there is no device to open on the host."""
+
+
+def init_rdma_pool(mem_size):
+    """Would reserve memory for remote access."""
+
+
+def rdma_remote_register(remote_var_list):
+    """Would register memory for remote access."""
+
+
+def npu_resource_init(graph_run_mode=1, **settings):
+    """Would open the device."""
+
+
+def npu_resource_shutdown():
+    """Would close the device."""

@@ -1,0 +1,123 @@
+"""All names that NPU scripts take by ``from npu_bridge.npu_init import *``."""
+import tensorflow as tf
+from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
+
+from hccl.manage.api import (
+    get_local_rank_id as get_npu_local_rank_id,
+    get_local_rank_size as get_npu_local_rank_size,
+    get_rank_id as get_npu_rank_id,
+    get_rank_size as get_npu_rank_size,
+)
+from npu_bridge.estimator import npu_ops, npu_unary_ops
+from npu_bridge.estimator.npu import (
+    keras_to_npu, npu_plugin, npu_rnn, npu_scope, npu_strategy, util,
+)
+from npu_bridge.estimator.npu.npu_config import (
+    DumpConfig, DynamicInputConfig, ExperimentalConfig, MemoryConfig, NPURunConfig, ProfilingConfig,
+)
+from npu_bridge.estimator.npu.npu_estimator import NPUEstimator, NPUEstimatorSpec
+from npu_bridge.estimator.npu.npu_hook import (
+    NPUBroadcastGlobalVariablesHook, NPUCheckpointSaverHook, NPUEmptyHook, NPULogOutfeedSessionHook,
+    NPUOutputTensorHook, NPUShutdownHook, SetIterationsVarHook,
+)
+from npu_bridge.estimator.npu.npu_loss_scale_manager import (
+    ExponentialUpdateLossScaleManager, FixedLossScaleManager,
+)
+from npu_bridge.estimator.npu.npu_loss_scale_optimizer import NPULossScaleOptimizer
+from npu_bridge.estimator.npu.npu_optimizer import (
+    NPUDistributedOptimizer, NPUOptimizer, npu_allreduce, npu_distributed_optimizer_wrapper,
+    npu_keras_optimizer, npu_tf_optimizer,
+)
+from npu_bridge.estimator.npu.npu_strategy import NPUStrategy
+from npu_bridge.hccl import hccl_ops
+
+__all__ = [
+    "DumpConfig", "DynamicInputConfig", "ExperimentalConfig", "ExponentialUpdateLossScaleManager",
+    "FixedLossScaleManager", "MemoryConfig", "NPUBroadcastGlobalVariablesHook", "NPUCheckpointSaverHook",
+    "NPUDistributedOptimizer", "NPUEmptyHook", "NPUEstimator", "NPUEstimatorSpec",
+    "NPULogOutfeedSessionHook", "NPULossScaleOptimizer", "NPUOptimizer", "NPUOutputTensorHook",
+    "NPURunConfig", "NPUShutdownHook", "NPUStrategy", "ProfilingConfig", "RewriterConfig",
+    "SetIterationsVarHook", "close_session", "get_npu_local_rank_id", "get_npu_local_rank_size",
+    "get_npu_rank_id", "get_npu_rank_size", "hccl_ops", "init_resource", "keras_to_npu", "npu_allreduce",
+    "npu_callbacks_append", "npu_clear_session", "npu_config_proto", "npu_distributed_optimizer_wrapper",
+    "npu_graph_options", "npu_hooks_append", "npu_keras_optimizer", "npu_ops", "npu_optimizer_options",
+    "npu_plugin", "npu_rnn", "npu_run_config_init", "npu_scope", "npu_strategy", "npu_tf_optimizer",
+    "npu_unary_ops", "set_keras_session_npu_config", "shutdown_resource", "util",
+]
+
+_v1 = tf.compat.v1
+
+
+def npu_config_proto(config_proto=None):
+    """The given ConfigProto (a new one for None), carrying NpuOptimizer with the settings the NPU wants."""
+    config = config_proto if config_proto is not None else _v1.ConfigProto(allow_soft_placement=True)
+    npu_graph_options(config.graph_options)
+    return config
+
+
+def npu_graph_options(graph_options=None):
+    """The given GraphOptions (new for None), carrying NpuOptimizer."""
+    options = graph_options if graph_options is not None else _v1.GraphOptions()
+    rewrite = options.rewrite_options
+    if not any(item.name == "NpuOptimizer" for item in rewrite.custom_optimizers):
+        rewrite.custom_optimizers.add().name = "NpuOptimizer"
+    rewrite.remapping = RewriterConfig.OFF
+    rewrite.memory_optimization = RewriterConfig.OFF
+    npu_optimizer_options(options.optimizer_options)
+    return options
+
+
+def npu_optimizer_options(optimizer_options=None):
+    """The given OptimizerOptions (new for None) without just-in-time compilation."""
+    options = optimizer_options if optimizer_options is not None else _v1.OptimizerOptions()
+    options.global_jit_level = _v1.OptimizerOptions.OFF
+    return options
+
+
+def npu_run_config_init(run_config=None):
+    """A run configuration whose sessions carry NpuOptimizer; needs tf.estimator."""
+    config = run_config if run_config is not None else NPURunConfig()
+    return config.replace(session_config=npu_config_proto(config.session_config))
+
+
+def npu_hooks_append(hooks_list=None):
+    """A list of the given hooks; the host needs none of its own."""
+    return list(hooks_list) if isinstance(hooks_list, (list, tuple)) else []
+
+
+def npu_callbacks_append(callbacks_list=None):
+    """A list of the given Keras callbacks; the host needs none of its own."""
+    return list(callbacks_list) if isinstance(callbacks_list, (list, tuple)) else []
+
+
+def init_resource(server_def=None, config=None):
+    """A session in a graph of its own and the op that would shut the device down."""
+    graph = tf.Graph()
+    with graph.as_default():
+        start, stop = npu_ops.initialize_system(), npu_ops.shutdown_system()
+    session = _v1.Session(graph=graph, config=npu_config_proto(config))
+    session.run(start)
+    return session, stop
+
+
+def shutdown_resource(sess, npu_shutdown):
+    """Run the op of `init_resource`."""
+    sess.run(npu_shutdown)
+
+
+def close_session(sess):
+    """Close a session of `init_resource` or `set_keras_session_npu_config`."""
+    sess.close()
+
+
+def set_keras_session_npu_config(config=None):
+    """Give Keras a session that carries NpuOptimizer, and return it (graph mode only)."""
+    session = _v1.Session(config=npu_config_proto(config))
+    _v1.keras.backend.set_session(session)
+    return session
+
+
+def npu_clear_session(config=None):
+    """Forget Keras' graph and session, then set a new session as above."""
+    _v1.keras.backend.clear_session()
+    return set_keras_session_npu_config(config)

@@ -1,0 +1,1 @@
+"""Names of the TF1 adapter for TF2 scripts."""
