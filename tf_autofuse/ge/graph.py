@@ -24,6 +24,7 @@ class GraphData:
         self.inputs: List[Tuple[NodeData, int]] = []
         self.outputs: List[Tuple[NodeData, int]] = []
         self.raw: Any = None  # ModelDef with fields outside of this class (root only)
+        self.graph_id = 0  # number in dump names (root only)
         self.ranked = False  # whether every node's `rank` is a valid topological order
         self._sorted = True
         self._last = -1

@@ -155,7 +155,7 @@ def _ends(graph: GraphData, texts: Any) -> List[Tuple[NodeData, int]]:
 
 
 def graph_to_model(root: GraphData, for_text: bool = False) -> Any:
-    """The ModelDef of a root graph; `for_text` adds what GE adds to its text dumps only."""
+    """The ModelDef of a graph; `for_text` adds what GE adds to its text dumps only."""
     model = ge.ModelDef()
     if root.raw is not None:
         model.CopyFrom(root.raw)
@@ -164,9 +164,21 @@ def graph_to_model(root: GraphData, for_text: bool = False) -> Any:
         for key in _MODEL_NUMBERS:
             model.attr[key].i = 0
         model.attr["target_type"].s = b"MINI"
-    for graph in [root] + root.owned_subgraphs():
+    for graph in family(root):
         _graph_to_proto(graph, model.graph.add(), for_text)
     return model
+
+
+def family(graph: GraphData) -> List[GraphData]:
+    """A root graph with all its subgraphs; a subgraph with those it leads to."""
+    if graph.root is graph:
+        return [graph] + graph.owned_subgraphs()
+    known = graph.root.subgraphs
+    found = [graph]
+    for member in found:  # grows while it is walked
+        names = [name for node in member.ordered() for name in node.subgraph_names]
+        found.extend(known[name] for name in names if known[name] not in found)
+    return found
 
 
 def _graph_to_proto(graph: GraphData, target: Any, for_text: bool) -> None:

@@ -116,6 +116,11 @@ NUMPY_OF: Dict[DataType, np.dtype] = {
 }
 
 
+def type_text(data_type: DataType) -> str:
+    """The name in dumps for people; of all types only bfloat16 has another one there."""
+    return "DT_BFLOAT16" if data_type is DataType.DT_BF16 else data_type.name
+
+
 def numpy_dtype(data_type: DataType) -> Optional[np.dtype]:
     """The numpy type that holds `data_type`, None when there is none; bfloat16 gives uint16."""
     return NUMPY_OF.get(data_type)
