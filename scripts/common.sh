@@ -78,11 +78,18 @@ ensure_venv() {
   printf '%s\n' "$want" >"$venv/.stamp"
 }
 
-# Python headers are needed to build the shim; Debian keeps them apart from the interpreter.
+# Python headers are needed to build the shim. Debian keeps them apart from the interpreter, but
+# TensorFlow's wheels from 2.6 on bring those of their Python along.
+# ensure_headers FOLDER : FOLDER is a virtual environment with TensorFlow.
 ensure_headers() {
-  local python="$1" version
-  if ! "$python" -c 'import os, sys, sysconfig
-sys.exit(not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))'; then
+  local python="$ROOT/$1/bin/python" version
+  if ! "$python" -c '
+import os, sys, sysconfig
+
+paths = sysconfig.get_paths()
+bundled = "tensorflow/include/external/local_config_python/python_include"
+folders = [paths["include"], os.path.join(paths["purelib"], bundled)]
+sys.exit(not any(os.path.exists(os.path.join(folder, "Python.h")) for folder in folders))'; then
     version="$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
     apt_install "Python.h of Python $version is missing" "python$version-dev"
   fi
@@ -122,8 +129,8 @@ setup_tf() {
   venv="$(tf_venv "$which")"
   python="$(tf_python "$which")" || die "$(missing_python "$which")"
   ensure_cxx
-  ensure_headers "$python"
   ensure_venv "$venv" "$python" "${requirements[@]}" pybind11==2.13.6 "$(pytest_of "$which")"
+  ensure_headers "$venv"
   ensure_package "$venv"
 }
 
