@@ -1,0 +1,151 @@
+"""Lowering of operator lists to loop kernels, and what is refused."""
+import numpy as np
+import pytest
+
+from tf_autofuse.errors import Unsupported
+from tf_autofuse.loop.interp import run
+from tf_autofuse.loop.legal import check
+from tf_autofuse.loop.lower import lower
+from tf_autofuse.loop.ops import MAP_OPS
+from tf_autofuse.loop.rules import RULES
+from tf_autofuse.loop.source import Operator, TensorInfo
+from tf_autofuse.loop.spec import axis_sizes
+from tf_autofuse.loop.text import print_loop
+from tf_autofuse.loop.verify import verify
+from tf_autofuse.ops import OPS
+
+X, Y = ("x", 0), ("y", 0)
+
+
+def op(name, type_, *inputs, **kwargs):
+    axes = kwargs.pop("axes", None)
+    refs = tuple((i, 0) if isinstance(i, str) else i for i in inputs)
+    return Operator(name, type_, refs, kwargs, axes)
+
+
+def lowered(operators, infos, outputs=None):
+    result = lower(operators, outputs or [(operators[-1].name, 0)], infos)
+    verify(result.kernel)
+    check(result.kernel)
+    return result
+
+
+def evaluate(operators, infos, *arrays):
+    kernel = lowered(operators, infos).kernel
+    return run(kernel, arrays, axis_sizes(kernel, [a.shape for a in arrays]))[0]
+
+
+def test_every_row_of_the_op_table_has_a_rule():
+    for info in OPS.values():
+        rule, _, argument = info.lower.partition(":")
+        assert rule in RULES, info.ge
+        assert rule != "map" or argument in MAP_OPS, info.ge
+
+
+def test_float16_is_rounded_once_per_operator():
+    kernel = lowered(
+        [op("a", "Add", X, Y), op("s", "Sub", "a", X)],
+        {X: TensorInfo("float16", (4,)), Y: TensorInfo("float16", (4,))},
+    ).kernel
+    big, small = np.float16([2048]), np.float16([1])
+    assert run(kernel, [big, small], {"a0": 1})[0] == (big + small) - big
+    assert print_loop(kernel).count(": float16 [a0]\n") == 2  # one rounding an operator
+
+
+def test_exact_operators_stay_narrow():
+    text = print_loop(
+        lowered([op("a", "Abs", X), op("r", "Relu", "a")], {X: TensorInfo("float16", (4,))}).kernel
+    )
+    assert "float32" not in text
+
+
+def test_scalar_constants_are_held_by_the_kernel():
+    infos = {X: TensorInfo("float32", (4, 5)), Y: TensorInfo("float32", (), const=2.5)}
+    result = lowered([op("m", "Mul", X, Y)], infos)
+    assert result.inputs == (X,)
+    assert "const 2.5 : float32" in print_loop(result.kernel)
+
+
+def test_an_unknown_size_against_a_known_one_may_broadcast():
+    infos = {X: TensorInfo("float32", (-5, 3)), Y: TensorInfo("float32", (7, 3))}
+    result = lowered([op("m", "Mul", X, Y)], infos)
+    kernel = result.kernel
+    assert "load in%d [a0?, a1]" % result.inputs.index(X) in print_loop(kernel)
+    for rows in (1, 7):
+        arrays = {X: np.ones((rows, 3), "f4"), Y: np.ones((7, 3), "f4")}
+        ordered = [arrays[ref] for ref in result.inputs]
+        sizes = axis_sizes(kernel, [array.shape for array in ordered])
+        assert run(kernel, ordered, sizes)[0].shape == (7, 3)
+
+
+def test_two_unknown_sizes_may_both_broadcast():
+    infos = {X: TensorInfo("float32", (-5,)), Y: TensorInfo("float32", (-6,))}
+    assert print_loop(lowered([op("m", "Mul", X, Y)], infos).kernel).count("a0?") == 2
+
+
+def test_equal_symbols_are_one_axis():
+    infos = {X: TensorInfo("float32", (-5, 3)), Y: TensorInfo("float32", (-5, 3))}
+    assert "?" not in print_loop(lowered([op("m", "Mul", X, Y)], infos).kernel)
+
+
+@pytest.mark.parametrize("keep_dims", [False, True])
+def test_reductions(keep_dims):
+    x = np.random.RandomState(0).randn(4, 6).astype("f4")
+    infos = {X: TensorInfo("float32", x.shape)}
+    for type_, function in (("ReduceSum", np.sum), ("ReduceMax", np.max), ("ReduceMean", np.mean)):
+        for axes in ((1,), (0,), (0, 1), (-1,)):
+            got = evaluate(
+                [op("a", "Abs", X), op("r", type_, "a", axes=axes, keep_dims=keep_dims)], infos, x
+            )
+            expected = function(np.abs(x), axis=axes, keepdims=keep_dims)
+            np.testing.assert_allclose(got, expected, rtol=1e-6)
+            assert got.shape == expected.shape
+
+
+def test_bias_add_along_the_channels_of_nchw():
+    x, bias = np.zeros((2, 3, 4, 5), "f4"), np.arange(3, dtype="f4")
+    infos = {X: TensorInfo("float32", x.shape), Y: TensorInfo("float32", (3,))}
+    got = evaluate([op("b", "BiasAdd", X, Y, data_format="NCHW")], infos, x, bias)
+    np.testing.assert_array_equal(got, x + bias[:, None, None])
+
+
+def test_relu_grad_is_a_product_as_in_tensorflow():
+    infos = {X: TensorInfo("float32", (3,)), Y: TensorInfo("float32", (3,))}
+    dy, x = np.array([np.inf, -1, 2], "f4"), np.array([-1, -1, 1], "f4")
+    got = evaluate([op("g", "ReluGrad", X, Y)], infos, dy, x)
+    assert np.isnan(got[0]) and np.signbit(got[1]) and got[2] == 2
+
+
+def refusal(operators, infos, outputs=None):
+    with pytest.raises(Unsupported) as error:
+        lowered(operators, infos, outputs)
+    return error.value.code
+
+
+SQUARE = {X: TensorInfo("float32", (8, 8))}
+MATRIX = {X: TensorInfo("float32", (8, 9)), Y: TensorInfo("float32", (9,))}
+
+
+@pytest.mark.parametrize(
+    "code, operators, infos, outputs",
+    [
+        ("AXES_CONFLICT", [op("s", "ReduceSum", X, axes=(1,)), op("a", "Add", "s", X)],
+         SQUARE, None),
+        ("STAGES", [op("m", "ReduceMax", X, axes=(1,), keep_dims=True), op("d", "Sub", X, "m")],
+         MATRIX, None),
+        ("REDUCE_AXES", [op("a", "ReduceSum", X, axes=(0,)), op("b", "ReduceSum", X, axes=(1,))],
+         MATRIX, [("a", 0), ("b", 0)]),
+        ("RECOMPUTE", [op("e", "Exp", Y), op("m", "Mul", X, "e")], MATRIX, None),
+        ("OUTPUT_DOMAIN", [op("n", "Neg", Y), op("m", "Mul", X, "n")],
+         MATRIX, [("n", 0), ("m", 0)]),
+        ("SHAPE", [op("m", "Mul", X, Y)],
+         {X: TensorInfo("float32", (3,)), Y: TensorInfo("float32", (4,))}, None),
+        ("RANK", [op("n", "Neg", X)], {X: TensorInfo("float32", None)}, None),
+        ("AXES_UNKNOWN", [op("s", "ReduceSum", X)], SQUARE, None),
+        ("ATTR", [op("e", "Exp", X, base=2.0)], SQUARE, None),
+        ("RUNTIME_BROADCAST", [op("n", "Neg", X), op("m", "Mul", "n", Y)],
+         {X: TensorInfo("float32", (-5,)), Y: TensorInfo("float32", (-6,))}, None),
+    ],
+)
+def test_refusals_have_codes(code, operators, infos, outputs):
+    assert refusal(operators, infos, outputs) == code

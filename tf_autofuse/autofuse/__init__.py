@@ -1,0 +1,1 @@
+"""The pass: prepare, lower, cluster, schedule, generate, build, replace."""

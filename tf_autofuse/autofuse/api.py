@@ -1,0 +1,47 @@
+"""The GE Python face a graph belongs to: the real `ge` package, or the host's own."""
+from __future__ import annotations
+
+import os
+import tempfile
+from types import SimpleNamespace
+from typing import Any
+
+from tf_autofuse.ge.builder import GraphBuilder
+
+HOST_PACKAGE = "tf_autofuse.ge"
+
+
+def is_host(graph: Any) -> bool:
+    """True for graphs of the host GraphEngine."""
+    return type(graph).__module__.startswith(HOST_PACKAGE)
+
+
+def api_of(graph: Any) -> SimpleNamespace:
+    """Rewriting classes that go with `graph`."""
+    if is_host(graph):
+        import tf_autofuse.ge.passes as passes
+    else:
+        import ge.passes as passes
+    names = ("SubgraphBoundary", "SubgraphInput", "SubgraphOutput", "SubgraphRewriter", "can_fuse")
+    return SimpleNamespace(**{name: getattr(passes, name, None) for name in names})
+
+
+def build_like(graph: Any, builder: GraphBuilder) -> Any:
+    """Finish `builder` as a graph of the same package as `graph`.
+
+    GE's own Graph cannot be given nodes from Python; it loads a serialised model instead.
+    """
+    built = builder.build()
+    if is_host(graph):
+        return built
+    folder = tempfile.mkdtemp(prefix="autofuse_")
+    path = os.path.join(folder, "replacement.air")
+    try:
+        built.save_to_air(path)
+        loaded = type(graph)(built.name)
+        loaded.load_from_air(path)
+        return loaded
+    finally:
+        if os.path.exists(path):
+            os.remove(path)
+        os.rmdir(folder)

@@ -1,0 +1,102 @@
+"""From a lowered cluster to kernel sources: merge axes, schedule, print, and keep the bundle.
+
+A bundle is the folder of one kernel key: Ascend C text, host C++ text, loop and kernel IR and a
+JSON description. Structurally equal clusters share it.
+"""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from typing import Dict, NamedTuple, Tuple
+
+from tf_autofuse import flags, paths
+from tf_autofuse.codegen.ascendc import print_ascendc
+from tf_autofuse.codegen.host import print_host
+from tf_autofuse.kernel.text import kernel_key, print_kernel
+from tf_autofuse.loop.ir import LoopKernel
+from tf_autofuse.loop.lower import LoweredKernel
+from tf_autofuse.loop.merge import merge_axes
+from tf_autofuse.loop.spec import shape_spec
+from tf_autofuse.loop.text import print_loop
+from tf_autofuse.loop.verify import verify
+from tf_autofuse.platforms import get_platform
+from tf_autofuse.schedule import schedule
+
+HOST_FILE = "host_kernel.cpp"
+ASCENDC_FILE = "kernel.cpp"
+
+
+class KernelPlan(NamedTuple):
+    """`files` maps the file names of the bundle to their text."""
+
+    key: str
+    kernel_class: str
+    spec: str
+    files: Dict[str, str]
+
+
+_PLANS: Dict[Tuple[str, str], Tuple[str, str, Dict[str, str]]] = {}
+
+
+def plan_kernel(lowered: LoweredKernel) -> KernelPlan:
+    """Schedule and print one cluster; ScheduleError when no schedule fits the chip."""
+    verify(lowered.kernel)
+    merged, groups = merge_axes(lowered.kernel)
+    verify(merged)
+    soc = flags.current().soc
+    memo = (print_loop(merged), soc)
+    if memo not in _PLANS:
+        _PLANS[memo] = _print(merged, soc)
+    key, kernel_class, files = _PLANS[memo]
+    return KernelPlan(key, kernel_class, shape_spec(lowered.kernel, groups), files)
+
+
+def _print(merged: LoopKernel, soc: str) -> Tuple[str, str, Dict[str, str]]:
+    platform = get_platform(soc)
+    kernel = schedule(merged, platform)
+    key = kernel_key(kernel)
+    ascendc = print_ascendc(kernel, platform)
+    kernel_class = "reduce" if merged.reduce_axes else "pointwise"
+    description = {"key": key, "class": kernel_class, "entry": ascendc.entry, "soc": soc}
+    files = {
+        ASCENDC_FILE: ascendc.text,
+        HOST_FILE: print_host(kernel),
+        "loop.txt": print_loop(merged, comments=True),
+        "kernel.txt": print_kernel(kernel),
+        "kernel.json": json.dumps(description, indent=2, sort_keys=True) + "\n",
+    }
+    return key, kernel_class, files
+
+
+def bundle_dir(key: str) -> str:
+    """Folder of a kernel's bundle: under --debug_dir while debugging, else in the cache."""
+    current = flags.current()
+    if current.codegen_compile_debug:
+        root = os.path.join(current.debug_dir or os.getcwd(), "autofuse_kernels")
+    else:
+        root = os.path.join(paths.cache_dir(), "bundles")
+    return os.path.join(root, key)
+
+
+def write_bundle(plan: KernelPlan) -> str:
+    """Write the bundle of a kernel unless it is there already; the folder's path.
+
+    OSError when the folder cannot be written. Readers never see a half-written bundle.
+    """
+    target = bundle_dir(plan.key)
+    if os.path.isdir(target):
+        return target
+    os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+    folder = tempfile.mkdtemp(dir=os.path.dirname(target), prefix=".new_")
+    try:
+        for name, text in plan.files.items():
+            with open(os.path.join(folder, name), "w") as handle:
+                handle.write(text)
+        os.rename(folder, target)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
+        if not os.path.isdir(target):  # another process may just have put it there
+            raise
+    return target

@@ -1,0 +1,139 @@
+"""The pass over one graph: prepare, cluster, schedule, build, replace.
+
+Any failure in one cluster leaves that cluster as it was, with a reason in the report. Only
+`--strict=true` turns it into an error.
+"""
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any, Dict, List, Sequence, Tuple, Union
+
+from tf_autofuse import flags
+from tf_autofuse.autofuse.api import is_host
+from tf_autofuse.autofuse.kernels import HOST_FILE, KernelPlan, plan_kernel, write_bundle
+from tf_autofuse.autofuse.replace import FusedNode, replace_cluster
+from tf_autofuse.autofuse.stages import dump_stage
+from tf_autofuse.autofuse.traffic import TrafficModel
+from tf_autofuse.build import compile_many
+from tf_autofuse.cluster.clusterer import Cluster, find_clusters, lower_nodes
+from tf_autofuse.cluster.view import GraphView
+from tf_autofuse.errors import AutofuseError, BuildError, ScheduleError, Unsupported
+from tf_autofuse.log import get_logger, warn_once
+from tf_autofuse.report.model import RECORDER, KernelEntry, TensorEntry, UnfusedEntry
+
+LOG = get_logger("pass")
+MAX_NAME = 140
+_COUNTER = itertools.count()
+
+Planned = Tuple[Cluster, KernelPlan]
+
+
+def fuse_graph(graph: Any, context: Any) -> int:
+    """Fuse what can be fused in the direct nodes of `graph`; the number of fused nodes.
+
+    `context` is the PassContext of GE. Raises only with --strict=true.
+    """
+    dump_stage(graph, "AutofuseOptimize_Entry")
+    view = GraphView(graph)
+    clustering = find_clusters(view)
+    alone = [
+        UnfusedEntry(view.nodes[i].name, view.nodes[i].type, decision.code, decision.reason)
+        for i, decision in sorted(clustering.alone.items())
+    ]
+    planned: List[Planned] = []
+    for cluster in clustering.clusters:
+        planned += _plan(view, cluster, alone)
+    libraries = _build(graph, planned)
+    count = 0
+    for cluster, plan in planned:
+        count += _finish(graph, view, cluster, plan, libraries, context, alone)
+    RECORDER.unfused(alone)
+    dump_stage(graph, "AutofuseOptimize_Exit")
+    return count
+
+
+def _plan(view: GraphView, cluster: Cluster, alone: List[UnfusedEntry]) -> List[Planned]:
+    """Plans of a cluster; one that fits no schedule is cut in two until its parts do."""
+    try:
+        return [(cluster, plan_kernel(cluster.lowered))]
+    except ScheduleError as error:
+        half = len(cluster.nodes) // 2
+        if half < 2:
+            _leave(cluster, "SCHEDULE", error, alone)
+            return []
+    except AutofuseError as error:
+        _leave(cluster, "INTERNAL", error, alone)
+        return []
+    parts: List[Planned] = []
+    for nodes in (cluster.nodes[:half], cluster.nodes[half:]):
+        try:
+            parts += _plan(view, Cluster(nodes, lower_nodes(view, nodes)), alone)
+        except Unsupported as error:
+            _leave(Cluster(nodes, cluster.lowered), error.code, error, alone)
+    return parts
+
+
+def _build(graph: Any, planned: Sequence[Planned]) -> Dict[str, Union[str, BuildError]]:
+    """Host libraries of all kernels by key; on a CANN host GE launches the NPU build instead."""
+    if not is_host(graph):
+        return {plan.key: "" for _, plan in planned}
+    sources = {plan.key: plan.files[HOST_FILE] for _, plan in planned}
+    return compile_many(sorted(sources.items()))
+
+
+def _finish(graph, view, cluster, plan, libraries, context, alone) -> int:
+    library = libraries[plan.key]
+    if isinstance(library, BuildError):
+        _leave(cluster, "BUILD", library, alone)
+        return 0
+    try:
+        folder = write_bundle(plan)
+        fused = FusedNode(
+            _fused_name(cluster, plan), plan.kernel_class, plan.key, plan.spec, library, folder
+        )
+        replace_cluster(graph, view, cluster, fused, context)
+    except (Unsupported, OSError) as error:
+        _leave(cluster, getattr(error, "code", "BUILD"), error, alone)
+        return 0
+    RECORDER.fused(_entry(view, cluster, fused), TrafficModel(view, cluster))
+    LOG.info("fused %s: %s", fused.name, " ".join(node.name for node in cluster.nodes))
+    return 1
+
+
+def _leave(cluster: Cluster, code: str, error: Exception, alone: List[UnfusedEntry]) -> None:
+    if flags.current().strict:
+        raise error
+    warn_once((code, str(error)), "%d operators stay unfused: %s" % (len(cluster.nodes), error))
+    alone += [UnfusedEntry(node.name, node.type, code, str(error)) for node in cluster.nodes]
+
+
+def _fused_name(cluster: Cluster, plan: KernelPlan) -> str:
+    """autofused_<class>_<n>_<Op>_<Op>..., unique in the process, at most 140 characters."""
+    types = [re.sub(r"\W", "", node.type) for node in cluster.nodes]
+    name = "_".join(["autofused", plan.kernel_class, str(next(_COUNTER))] + types)
+    return name if len(name) <= MAX_NAME else name[:MAX_NAME].rstrip("_")
+
+
+def _entry(view: GraphView, cluster: Cluster, fused: FusedNode) -> KernelEntry:
+    lowered = cluster.lowered
+    return KernelEntry(
+        name=fused.name,
+        key=fused.kernel_key,
+        op_names=tuple(node.name for node in cluster.nodes),
+        op_types=tuple(node.type for node in cluster.nodes),
+        inputs=tuple(_tensor(view, ref) for ref in lowered.inputs),
+        outputs=tuple(_tensor(view, ref) for ref in lowered.outputs),
+        gm_bytes=None,
+        gm_bytes_unfused=None,
+        gm_lower_bound=None,
+        source=fused.bundle_dir + "/kernel.cpp",
+        calls=0,
+    )
+
+
+def _tensor(view: GraphView, ref) -> TensorEntry:
+    info = view.infos[ref]
+    shape = tuple(None if dim < 0 else dim for dim in info.dims or ())
+    name = ref[0] if ref[1] == 0 else "%s:%d" % ref
+    return TensorEntry(name, info.dtype, shape)

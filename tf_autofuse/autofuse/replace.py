@@ -1,0 +1,114 @@
+"""Replacing a cluster by one `AutofusedKernel` node, with GE's own rewriter."""
+from __future__ import annotations
+
+from typing import Any, Dict, List, NamedTuple, Tuple
+
+from tf_autofuse.autofuse.api import api_of, build_like
+from tf_autofuse.cluster.clusterer import Cluster
+from tf_autofuse.cluster.view import GraphView
+from tf_autofuse.errors import Unsupported
+from tf_autofuse.ge.builder import GraphBuilder
+from tf_autofuse.ge.tensor import TensorDesc
+from tf_autofuse.ge.types import DataType, Format
+from tf_autofuse.loop.source import TensorRef
+
+FUSED_TYPE = "AutofusedKernel"
+
+
+class FusedNode(NamedTuple):
+    """What goes into the attributes of the fused node."""
+
+    name: str
+    kernel_class: str
+    kernel_key: str
+    spec: str
+    host_library: str
+    bundle_dir: str
+
+
+def replace_cluster(
+    graph: Any, view: GraphView, cluster: Cluster, fused: FusedNode, context: Any
+) -> None:
+    """Put the fused node into the graph; Unsupported (code REWRITE) when GE refuses.
+
+    The order of the fused node's inputs and outputs is that of the lowered kernel.
+    """
+    api = api_of(graph)
+    handles = [node.handle for node in cluster.nodes]
+    if api.can_fuse is not None:
+        verdict = api.can_fuse(handles)
+        if not verdict.ok:
+            raise Unsupported(verdict.reason, node=fused.name, code="REWRITE")
+    ports = _outside_ports(cluster)
+    # The rewriter wants every outside input of the cluster in the boundary, also constants that
+    # the kernel holds itself; those become Data nodes that nothing reads.
+    unread = [ref for ref in ports if ref not in cluster.lowered.inputs]
+    order = list(dict.fromkeys(cluster.lowered.inputs)) + unread
+    boundary = api.SubgraphBoundary()
+    for number, ref in enumerate(order):
+        _expect(boundary.add_input(number, api.SubgraphInput(ports[ref])), fused)
+    for number, (name, port) in enumerate(cluster.lowered.outputs):
+        output = api.SubgraphOutput(view.node(name).handle, port)
+        _expect(boundary.add_output(number, output), fused)
+    replacement = build_like(graph, _replacement(view, cluster, fused, order))
+    try:
+        api.SubgraphRewriter.replace(boundary, replacement, context=context)
+    except RuntimeError as error:
+        raise Unsupported(str(error), node=fused.name, code="REWRITE")
+
+
+def _expect(status: int, fused: FusedNode) -> None:
+    if status != 0:
+        raise Unsupported("boundary status %d" % status, node=fused.name, code="REWRITE")
+
+
+def _outside_ports(cluster: Cluster) -> Dict[TensorRef, List[Tuple[Any, int]]]:
+    """Outside tensors of a cluster and the (node, input port) pairs that read them."""
+    inside = {node.name for node in cluster.nodes}
+    ports: Dict[TensorRef, List[Tuple[Any, int]]] = {}
+    for node in cluster.nodes:
+        for port, ref in enumerate(node.inputs):
+            if ref is not None and ref[0] not in inside:
+                ports.setdefault(ref, []).append((node.handle, port))
+    return ports
+
+
+def _replacement(view: GraphView, cluster: Cluster, fused: FusedNode, order) -> GraphBuilder:
+    builder = GraphBuilder(fused.name + "_replacement")
+    for number, ref in enumerate(order):
+        desc = _desc(view.descs[ref])
+        builder.add_op("x%d" % number, "Data", outputs=[desc], attrs={"index": number})
+    inputs = [("x%d" % order.index(ref), 0) for ref in cluster.lowered.inputs]
+    outputs = cluster.lowered.outputs
+    builder.add_op(
+        fused.name,
+        FUSED_TYPE,
+        inputs=inputs,
+        outputs=[_desc(view.descs[ref]) for ref in outputs],
+        attrs=_attributes(cluster, fused),
+    )
+    results = [(fused.name, number) for number in range(len(outputs))]
+    builder.add_op("Node_Output", "NetOutput", inputs=results)
+    return builder
+
+
+def _attributes(cluster: Cluster, fused: FusedNode) -> Dict[str, Any]:
+    return {
+        "kernel_key": fused.kernel_key,
+        "kernel_class": fused.kernel_class,
+        "autofuse_name": fused.name,
+        "spec": fused.spec,
+        "host_library": fused.host_library,
+        "bundle_dir": fused.bundle_dir,
+        "op_names": [node.name for node in cluster.nodes],
+        "op_types": [node.type for node in cluster.nodes],
+    }
+
+
+def _desc(desc: Any) -> TensorDesc:
+    """A host copy of a tensor description, with its origin shape and format."""
+    dims = list(desc.shape.dims)
+    copy = TensorDesc(dims, Format(int(desc.format)), DataType(int(desc.data_type)))
+    copy.set_origin_shape(list(desc.origin_shape.dims))
+    copy.set_origin_format(Format(int(desc.origin_format)))
+    return copy

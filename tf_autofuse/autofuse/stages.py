@@ -1,0 +1,21 @@
+"""Graph dumps around the pass, where the dump variables ask for them."""
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tf_autofuse.autofuse.api import is_host
+
+
+def dump_stage(graph: Any, suffix: str) -> None:
+    """Dump `graph` under a stage name, as DUMP_GE_GRAPH and its companions say."""
+    if os.environ.get("DUMP_GE_GRAPH", "") not in ("1", "2", "3"):
+        return
+    if is_host(graph):
+        from tf_autofuse.ge.dump import dump_graph
+
+        dump_graph(graph, suffix)
+    else:
+        from ge.graph import DumpFormat
+
+        graph.dump_to_file(DumpFormat.kTxt, suffix)

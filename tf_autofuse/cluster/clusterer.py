@@ -1,0 +1,203 @@
+"""The clusterer: greedy joining of producers and consumers, in topological order.
+
+Every fusible operator starts as a group of its own. Walking consumers in topological order, each
+group is joined to the groups that produce its inputs, those with most bytes on the shared edge
+first, when that makes no cycle and the result lowers to one legal kernel. Joining an edge saves
+writing and reading its tensor, so every legal join pays.
+"""
+from __future__ import annotations
+
+from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
+
+from tf_autofuse.cluster.fusible import SILENT_TYPES, judge
+from tf_autofuse.cluster.order import CONTROL_FLOW_TYPES, contexts, topological_order
+from tf_autofuse.cluster.reasons import FuseDecision
+from tf_autofuse.cluster.view import SETTING_ATTRS, GraphView, ViewNode, read_attr
+from tf_autofuse.errors import Unsupported
+from tf_autofuse.loop.legal import check
+from tf_autofuse.loop.lower import LoweredKernel, lower
+from tf_autofuse.loop.source import Operator, TensorRef
+from tf_autofuse.ops import ELEMENTWISE, OPS
+
+
+class Cluster(NamedTuple):
+    """Members in topological order, and the kernel they lower to."""
+
+    nodes: Tuple[ViewNode, ...]
+    lowered: LoweredKernel
+
+
+class Clustering(NamedTuple):
+    """`alone`: per node index, why it is not in a cluster."""
+
+    clusters: List[Cluster]
+    alone: Dict[int, FuseDecision]
+
+
+def find_clusters(view: GraphView, min_ops: int = 2) -> Clustering:
+    """Clusters of at least `min_ops` operators, in topological order of their first member."""
+    return _Clusterer(view).run(min_ops)
+
+
+def lower_nodes(view: GraphView, nodes: Sequence[ViewNode]) -> LoweredKernel:
+    """Lower a set of nodes (topological order) to a legal kernel; Unsupported when impossible."""
+    operators = [view.operator(node) for node in nodes]
+    lowered = lower(operators, outputs_of(view, nodes), view.infos)
+    check(lowered.kernel)
+    return lowered
+
+
+def outputs_of(view: GraphView, nodes: Sequence[ViewNode]) -> List[TensorRef]:
+    """Tensors of `nodes` that something outside reads; all of them when nothing does."""
+    inside = {node.index for node in nodes}
+    used = [
+        (node.name, 0)
+        for node in nodes
+        if any(index not in inside for index, _ in node.consumers[0])
+    ]
+    return used or [(nodes[-1].name, 0)]
+
+
+class _Clusterer:
+    def __init__(self, view: GraphView):
+        self._view = view
+        self._order = topological_order(view)
+        self._rank = {index: rank for rank, index in enumerate(self._order)}
+        self._contexts = contexts(view, self._order)
+        self._alone: Dict[int, FuseDecision] = {}
+        self._group: Dict[int, int] = {}
+        self._members: Dict[int, List[int]] = {}
+        self._last: Dict[int, int] = {}
+        self._settings: Dict[int, tuple] = {}
+        self._operators: Dict[int, Operator] = {}
+        self._succ: Dict[int, Tuple[int, ...]] = {}
+
+    def run(self, min_ops: int) -> Clustering:
+        for index in self._order:
+            self._start(self._view.nodes[index])
+        for index in self._order:
+            if index in self._operators:
+                self._join_producers(self._view.nodes[index])
+        return self._collect(min_ops)
+
+    def _start(self, node: ViewNode) -> None:
+        self._group[node.index] = node.index
+        self._members[node.index] = [node.index]
+        self._last[node.index] = self._rank[node.index]
+        self._succ[node.index] = tuple(set(self._view.successors(node.index)))
+        decision = judge(self._view, node)
+        if not decision.ok:
+            if node.type not in SILENT_TYPES and node.type not in CONTROL_FLOW_TYPES:
+                self._alone[node.index] = decision
+            return
+        self._operators[node.index] = self._view.operator(node)
+        self._settings[node.index] = tuple(
+            str(read_attr(node.handle, key)) for key in SETTING_ATTRS
+        )
+
+    # ---- joining ---------------------------------------------------------------------------
+
+    def _join_producers(self, node: ViewNode) -> None:
+        edges = [ref for ref in node.inputs if ref is not None]
+        edges.sort(key=self._bytes, reverse=True)
+        for ref in edges:
+            producer = self._view.index[ref[0]]
+            if producer not in self._operators:
+                continue
+            if self._group[producer] == self._group[node.index]:
+                continue
+            decision = self._try_join(producer, node.index)
+            if not decision.ok:
+                for index in (producer, node.index):
+                    self._alone.setdefault(index, decision)
+
+    def _bytes(self, ref: TensorRef) -> int:
+        dims = self._view.infos[ref].dims or ()
+        size = 1
+        for dim in dims:
+            size *= dim if dim >= 0 else 1024
+        return size
+
+    def _try_join(self, producer: int, consumer: int) -> FuseDecision:
+        names = (self._view.nodes[producer].name, self._view.nodes[consumer].name)
+        if self._contexts[producer] != self._contexts[consumer]:
+            return FuseDecision.no("CONTEXT", "%s and %s: different control flow" % names)
+        if self._settings[producer] != self._settings[consumer]:
+            return FuseDecision.no("SETTINGS", "%s and %s: different settings" % names)
+        first, second = self._group[producer], self._group[consumer]
+        if self._path_around(first, second):
+            return FuseDecision.no("CYCLE", "%s and %s: another path joins them" % names)
+        members = sorted(
+            self._members[first] + self._members[second], key=self._rank.__getitem__
+        )
+        try:
+            if not self._follows(second, consumer):
+                self._lower(members)
+        except Unsupported as error:
+            text = "%s and %s: %s" % (names[0], names[1], error.message)
+            return FuseDecision.no(error.code, text)
+        self._merge(first, second, members)
+        return FuseDecision.yes()
+
+    def _follows(self, group: int, consumer: int) -> bool:
+        """True for a lone element-wise operator on one tensor: it walks whatever its producer
+        walks, and its result is as large as the output it reads, so the join is always legal."""
+        operator = self._operators[consumer]
+        alone = len(self._members[group]) == 1 and len(operator.inputs) == 1
+        return alone and OPS[operator.type].kind == ELEMENTWISE
+
+    def _lower(self, members: Sequence[int]) -> LoweredKernel:
+        nodes = [self._view.nodes[index] for index in members]
+        operators = [self._operators[index] for index in members]
+        lowered = lower(operators, outputs_of(self._view, nodes), self._view.infos)
+        check(lowered.kernel)
+        return lowered
+
+    def _merge(self, first: int, second: int, members: List[int]) -> None:
+        for index in self._members.pop(second):
+            self._group[index] = first
+        self._members[first] = members
+        self._last[first] = max(self._last[first], self._last.pop(second))
+
+    def _path_around(self, first: int, second: int) -> bool:
+        """True when a path leaves `first` and reaches `second` through another group."""
+        limit = self._last[second]
+        stack: List[int] = []
+        seen: Set[int] = {first, second}
+        self._push_groups(first, limit, seen, stack)
+        while stack:
+            group = stack.pop()
+            for index in self._members[group]:
+                if any(self._group.get(s) == second for s in self._succ[index]):
+                    return True
+            self._push_groups(group, limit, seen, stack)
+        return False
+
+    def _push_groups(self, group: int, limit: int, seen: Set[int], stack: List[int]) -> None:
+        for index in self._members[group]:
+            for successor in self._succ[index]:
+                target = self._group.get(successor)
+                # Nothing behind the last member of the target group can lead back to it.
+                if target is None or target in seen or self._rank[successor] > limit:
+                    continue
+                seen.add(target)
+                stack.append(target)
+
+    # ---- result ----------------------------------------------------------------------------
+
+    def _collect(self, min_ops: int) -> Clustering:
+        clusters: List[Cluster] = []
+        for members in self._members.values():
+            if members[0] not in self._operators:
+                continue
+            if len(members) >= min_ops:
+                nodes = tuple(self._view.nodes[index] for index in members)
+                clusters.append(Cluster(nodes, self._lower(members)))
+                for index in members:
+                    self._alone.pop(index, None)
+            else:
+                name = self._view.nodes[members[0]].name
+                decision = FuseDecision.no("SINGLE", "%s has no fusible neighbour" % name)
+                self._alone.setdefault(members[0], decision)
+        clusters.sort(key=lambda cluster: self._rank[cluster.nodes[0].index])
+        return Clustering(clusters, self._alone)

@@ -1,0 +1,72 @@
+"""Judges single operators: may this node be part of a kernel at all?"""
+from __future__ import annotations
+
+from typing import Optional
+
+from tf_autofuse.cluster.reasons import FuseDecision
+from tf_autofuse.cluster.view import EXCLUDING_ATTRS, GraphView, ViewNode, read_attr
+from tf_autofuse.ops import EVERY as ALL_DTYPES
+from tf_autofuse.ops import OPS
+
+PLAIN_FORMATS = frozenset(("FORMAT_ND", "FORMAT_NCHW", "FORMAT_NHWC"))
+
+SILENT_TYPES = frozenset(
+    ("Data", "Const", "Constant", "NetOutput", "NoOp", "Identity", "Variable", "AutofusedKernel")
+)
+"""Types that compute nothing, or are fused already: they are not worth a line in the report."""
+
+
+def judge(view: GraphView, node: ViewNode) -> FuseDecision:
+    """Whether `node` can be fused with something, judged by itself."""
+    info = OPS.get(node.type)
+    if info is None:
+        return FuseDecision.no("OP_UNKNOWN", "%s is not in the op table" % node.type)
+    if not node.inputs or node.inputs[0] is None:
+        return FuseDecision.no("SHAPE", "%s has an unconnected input" % node.name)
+    for problem in (_attributes(node), _tensors(view, node)):
+        if problem is not None:
+            return problem
+    return FuseDecision.yes()
+
+
+def _attributes(node: ViewNode) -> Optional[FuseDecision]:
+    if read_attr(node.handle, "_autofuse_fed"):
+        return FuseDecision.no("FED", "%s is fed" % node.name)
+    if read_attr(node.handle, "_tf_ref"):
+        return FuseDecision.no("REF", "%s works on a variable reference" % node.name)
+    for key in EXCLUDING_ATTRS:
+        if read_attr(node.handle, key):
+            return FuseDecision.no("SCOPE", "%s has %s set" % (node.name, key))
+    device = str(read_attr(node.handle, "_tf_device") or "")
+    if not _runs_kernels(device):
+        return FuseDecision.no("DEVICE", "%s is placed on %s" % (node.name, device))
+    return None
+
+
+def _runs_kernels(device: str) -> bool:
+    """Devices without a type are ours to place; `:CPU:` is where TensorFlow runs the kernels."""
+    upper = device.upper()
+    kinds = ("GPU", "TPU", "XLA_CPU", "XLA_GPU")
+    return not any(":%s:" % kind in upper or upper.startswith("/%s:" % kind) for kind in kinds)
+
+
+def _tensors(view: GraphView, node: ViewNode) -> Optional[FuseDecision]:
+    info = OPS[node.type]
+    first = view.infos[node.inputs[0]]
+    if first.dtype not in info.dtypes:
+        return FuseDecision.no("DTYPE", "%s of %s" % (node.type, first.dtype))
+    if node.outputs[0].dtype not in ALL_DTYPES:
+        return FuseDecision.no("DTYPE", "%s to %s" % (node.type, node.outputs[0].dtype))
+    if any(port for port in node.consumers[1:]):
+        return FuseDecision.no("MULTI_OUTPUT", "%s has several used outputs" % node.name)
+    refs = [ref for ref in node.inputs if ref is not None]
+    for ref in refs:
+        if view.infos[ref].dims is None:
+            return FuseDecision.no("RANK", "%s:%d has unknown rank" % ref)
+    if all(view.nodes[view.index[ref[0]]].type in ("Const", "Constant") for ref in refs):
+        return FuseDecision.no("CONSTANT", "%s has only constant inputs" % node.name)
+    desc = node.handle.get_output_desc(0)
+    layout = getattr(desc.format, "name", str(desc.format))
+    if layout not in PLAIN_FORMATS:
+        return FuseDecision.no("FORMAT", "%s has format %s" % (node.name, layout))
+    return None

@@ -1,0 +1,59 @@
+"""Why an operator, or a pair of operators, was left alone. docs/reasons.md is made from `CODES`."""
+from __future__ import annotations
+
+from typing import Dict, NamedTuple
+
+CODES: Dict[str, str] = {
+    # single operators
+    "OP_UNKNOWN": "The operator type is not in the op table.",
+    "DTYPE": "The operator is in the op table, but not for this data type.",
+    "RANK": "An operand has unknown rank, so no loop can be written for it.",
+    "FED": "The operator's value is fed from outside, so it is not computed at all.",
+    "DEVICE": "The operator is not placed on a device that fused kernels run on.",
+    "SCOPE": "The user excluded the operator (disable_autofuse or a super-kernel scope).",
+    "MULTI_OUTPUT": "An output other than the first one is used.",
+    "REF": "The operator reads or returns a reference to a variable.",
+    "ATTR": "An attribute has a value that the op table does not cover.",
+    "FORMAT": "The tensor format is not a plain one (ND, NHWC, NCHW).",
+    "AXES_UNKNOWN": "The reduction axes are not constant.",
+    "SHAPE": "The shapes do not fit together as the operator needs.",
+    "SELECT_ROWS": "Select with a vector condition that picks rows.",
+    "CONSTANT": "All inputs are constants; the framework folds it.",
+    # pairs and clusters
+    "SINGLE": "No neighbour could be joined, and one operator alone gains nothing.",
+    "CYCLE": "Joining would make the fused node wait for itself.",
+    "CONTEXT": "The operators belong to different control-flow contexts.",
+    "SETTINGS": "The operators differ in device, stream or core settings.",
+    "AXES_CONFLICT": "Two dims of one tensor would have to be the same loop axis.",
+    "AXES_ORDER": "The operators walk the axes in different orders.",
+    "RUNTIME_BROADCAST": "Only the run-time shape tells whether a computed value is broadcast.",
+    "REDUCE_AXES": "Two reductions run over different axes.",
+    "REDUCE_DOMAIN": "A reduction runs over less than the whole loop.",
+    "REDUCE_BROADCAST": "A reduction runs over an axis its operand is constant along.",
+    "STAGES": "A reduced value is needed again along the reduced axes.",
+    "RECOMPUTE": "A costly operation would be repeated for every broadcast row.",
+    "OUTPUT_DOMAIN": "A value used outside is smaller than the loop of the kernel.",
+    # kernels and graphs
+    "SCHEDULE": "No schedule fits the chip (buffers, queues or types).",
+    "BUILD": "The kernel could not be built.",
+    "REWRITE": "The graph rewriter refused the replacement.",
+    "IMPORT": "The graph could not be read.",
+    "INTERNAL": "An internal check failed; the operators were left as they were.",
+}
+
+
+class FuseDecision(NamedTuple):
+    """Whether two neighbours were joined; when not, `code` and a sentence naming both."""
+
+    ok: bool
+    code: str = ""
+    reason: str = ""
+
+    @classmethod
+    def yes(cls) -> "FuseDecision":
+        return cls(True)
+
+    @classmethod
+    def no(cls, code: str, reason: str) -> "FuseDecision":
+        assert code in CODES, code
+        return cls(False, code, reason)

@@ -1,0 +1,180 @@
+"""A snapshot of a GE graph, read once through the public face of `ge.graph`.
+
+The same code reads the real package and the host one; wrappers of nodes are compared by name, and
+what cannot be read is treated as absent.
+"""
+from __future__ import annotations
+
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef
+from tf_autofuse.ops import OPS, REDUCE
+
+CONST_TYPES = ("Const", "Constant")
+
+SETTING_ATTRS = (
+    "_tf_device",
+    "_user_stream_label",
+    "_op_vectorcore_num",
+    "_op_aicore_num",
+)
+"""Attributes on which all operators of a kernel must agree."""
+
+EXCLUDING_ATTRS = ("_disable_autofuse_scope", "_super_kernel_scope")
+
+
+class ViewNode(NamedTuple):
+    """One node. `consumers[port]` lists (node index, input port); `outputs[port]` its tensor."""
+
+    index: int
+    name: str
+    type: str
+    handle: Any
+    inputs: Tuple[Optional[TensorRef], ...]
+    outputs: Tuple[TensorInfo, ...]
+    consumers: Tuple[Tuple[Tuple[int, int], ...], ...]
+    controls_in: Tuple[int, ...]
+    controls_out: Tuple[int, ...]
+
+
+class GraphView:
+    """Nodes in graph order, tensor facts, and the successors of every node."""
+
+    def __init__(self, graph: Any):
+        self._unknown = -(1 << 50)
+        handles = list(graph.get_direct_nodes())
+        self.index: Dict[str, int] = {node.name: i for i, node in enumerate(handles)}
+        self.infos: Dict[TensorRef, TensorInfo] = {}
+        self.descs: Dict[TensorRef, Any] = {}
+        self.nodes: List[ViewNode] = [self._read(i, node) for i, node in enumerate(handles)]
+
+    def node(self, name: str) -> ViewNode:
+        """The node called `name`; KeyError when there is none."""
+        return self.nodes[self.index[name]]
+
+    def successors(self, index: int) -> List[int]:
+        """Indices of all data and control consumers."""
+        node = self.nodes[index]
+        return [i for port in node.consumers for i, _ in port] + list(node.controls_out)
+
+    def predecessors(self, index: int) -> List[int]:
+        """Indices of all data and control producers."""
+        node = self.nodes[index]
+        data = [self.index[ref[0]] for ref in node.inputs if ref is not None]
+        return data + list(node.controls_in)
+
+    # ---- reading ---------------------------------------------------------------------------
+
+    def _read(self, index: int, handle: Any) -> ViewNode:
+        name, kind = handle.name, handle.type
+        inputs = tuple(self._input(handle, i) for i in range(handle.get_inputs_size()))
+        outputs = tuple(
+            self._tensor(handle, kind, port) for port in range(handle.get_outputs_size())
+        )
+        for port, info in enumerate(outputs):
+            self.infos[(name, port)] = info
+        consumers = tuple(
+            tuple(
+                (self.index[node.name], port_in)
+                for node, port_in in handle.get_out_data_nodes_and_port_indexes(port)
+                if node.name in self.index
+            )
+            for port in range(len(outputs))
+        )
+        controls_in = self._indices(handle.get_in_control_nodes())
+        controls_out = self._indices(handle.get_out_control_nodes())
+        return ViewNode(
+            index, name, kind, handle, inputs, outputs, consumers, controls_in, controls_out
+        )
+
+    def _indices(self, handles) -> Tuple[int, ...]:
+        return tuple(self.index[node.name] for node in handles if node.name in self.index)
+
+    @staticmethod
+    def _input(handle: Any, port: int) -> Optional[TensorRef]:
+        try:
+            producer, out_port = handle.get_in_data_nodes_and_port_indexes(port)
+        except RuntimeError:  # how GE says that an optional input is not connected
+            return None
+        return (producer.name, out_port)
+
+    def _tensor(self, handle: Any, kind: str, port: int) -> TensorInfo:
+        desc = self.descs[(handle.name, port)] = handle.get_output_desc(port)
+        dtype = dtype_name(desc.data_type)
+        dims = self._dims(handle, port, list(desc.shape.dims))
+        const = None
+        if kind in CONST_TYPES and dims is not None and all(size == 1 for size in dims):
+            const = _scalar(handle, dtype)
+        return TensorInfo(dtype, dims, const)
+
+    def _dims(self, handle: Any, port: int, shape: List[int]) -> Optional[Tuple[int, ...]]:
+        if shape == [-2]:
+            return None
+        if all(size >= 0 for size in shape):
+            return tuple(shape)
+        symbols = _output_attr(handle, "_symbolic_dims", port) or shape
+        return tuple(self._symbol(size) for size in symbols)
+
+    def _symbol(self, size: int) -> int:
+        if size != -1:
+            return size
+        self._unknown -= 1
+        return self._unknown
+
+    def operator(self, node: ViewNode) -> Operator:
+        """`node` as lowering sees it; only types in the op table."""
+        info = OPS[node.type]
+        attrs = {key: read_attr(node.handle, key) for key in info.attrs}
+        attrs = {key: value for key, value in attrs.items() if value is not None}
+        attrs["dst_dtype"] = node.outputs[0].dtype
+        data = [ref for ref in node.inputs if ref is not None]
+        axes = None
+        if info.kind == REDUCE and len(data) > 1:
+            axes = self._axes(data[1])
+            data = data[:1]
+        return Operator(node.name, node.type, tuple(data), attrs, axes)
+
+    def _axes(self, ref: TensorRef) -> Optional[Tuple[int, ...]]:
+        producer = self.nodes[self.index[ref[0]]]
+        if producer.type not in CONST_TYPES or read_attr(producer.handle, "_autofuse_fed"):
+            return None
+        tensor = read_attr(producer.handle, "value")
+        if tensor is None:
+            return None
+        data = tensor.data
+        values = data if isinstance(data, list) else [data]
+        return tuple(int(value) for value in values)
+
+
+def dtype_name(data_type: Any) -> str:
+    """GE data type to the numpy-like name used here: DT_FLOAT16 -> float16."""
+    name = getattr(data_type, "name", str(data_type))[3:].lower()
+    return {"float": "float32", "double": "float64", "bf16": "bfloat16"}.get(name, name)
+
+
+def read_attr(handle: Any, key: str) -> Any:
+    """An attribute's value, None when it is absent or of a kind GE cannot hand to Python."""
+    try:
+        return handle.get_attr(key) if handle.has_attr(key) else None
+    except RuntimeError:
+        return None
+
+
+def _output_attr(handle: Any, key: str, port: int) -> Any:
+    try:
+        return handle.get_output_attr(key, port)
+    except RuntimeError:
+        return None
+
+
+def _scalar(handle: Any, dtype: str) -> Any:
+    """Value of a one-element Const, None when it is fed or cannot be read."""
+    if read_attr(handle, "_autofuse_fed"):
+        return None
+    tensor = read_attr(handle, "value")
+    value = tensor.data if tensor is not None else None
+    while isinstance(value, list):
+        value = value[0] if len(value) == 1 else None
+    if value is None or dtype == "bool":
+        return value if value is None else bool(value)
+    return value

@@ -1,0 +1,409 @@
+"""Lowering: the operators of one cluster become one `LoopKernel`.
+
+Axes are found by unification. Every dim of an outside tensor that is not 1 starts as an axis of
+its own; operators that walk two dims together unify them. What cannot be unified (a square matrix
+against its own transpose, say) raises `Unsupported` with a code, and the clusterer keeps those
+operators apart.
+"""
+from __future__ import annotations
+
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+
+from tf_autofuse.errors import Unsupported
+from tf_autofuse.loop.ir import (
+    AxisSize,
+    Const,
+    Dim,
+    Load,
+    LoopKernel,
+    Map,
+    Param,
+    Reduce,
+    Scalar,
+    Store,
+    Value,
+)
+from tf_autofuse.loop.ops import NARROW_FLOATS
+from tf_autofuse.loop.rules import RULES
+from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef
+from tf_autofuse.ops import OPS
+
+
+class Tensor(NamedTuple):
+    """A lowered tensor: the value that computes it and, per dim, its axis id (None: size 1)."""
+
+    value: int
+    dtype: str
+    dims: Tuple[Optional[int], ...]
+
+
+class _Node(NamedTuple):
+    """A value under construction; axis ids are resolved when the kernel is finished."""
+
+    kind: str
+    op: str
+    args: Tuple[int, ...]
+    dtype: str
+    axes: Tuple[int, ...]
+    data: object
+    origin: str
+
+
+class LoweredKernel(NamedTuple):
+    """`inputs` names the outside tensor of each kernel input, `outputs` of each output."""
+
+    kernel: LoopKernel
+    inputs: Tuple[TensorRef, ...]
+    outputs: Tuple[TensorRef, ...]
+
+
+def lower(
+    operators: Sequence[Operator],
+    outputs: Sequence[TensorRef],
+    infos: Mapping[TensorRef, TensorInfo],
+) -> LoweredKernel:
+    """Lower `operators` (topological order) to one kernel that stores `outputs`.
+
+    `infos` covers every tensor the operators read. Unsupported when they cannot be one kernel.
+    """
+    lowering = Lowering(infos)
+    for operator in operators:
+        lowering.add(operator)
+    return lowering.finish(outputs)
+
+
+class Lowering:
+    """Builds the values of one kernel; rules in `loop.rules` call the methods below `add`."""
+
+    def __init__(self, infos: Mapping[TensorRef, TensorInfo]):
+        self._infos = infos
+        self._nodes: List[_Node] = []
+        self._tensors: Dict[TensorRef, Tensor] = {}
+        self._inputs: List[TensorRef] = []
+        self._known: Dict[tuple, int] = {}
+        self._loads: Dict[Tuple[TensorRef, tuple], int] = {}
+        self._parent: List[int] = []
+        self._token: List[int] = []
+        self._origin = ""
+
+    # ---- operators -------------------------------------------------------------------------
+
+    def add(self, operator: Operator) -> None:
+        """Lower one operator; its inputs are lowered tensors or become loads."""
+        self._origin = operator.name
+        info = OPS[operator.type]
+        rule, _, argument = info.lower.partition(":")
+        self._tensors[(operator.name, 0)] = RULES[rule](self, operator, argument)
+
+    def tensor(self, ref: TensorRef) -> Tensor:
+        """The lowered tensor of `ref`, loading it from outside at first use."""
+        found = self._tensors.get(ref)
+        if found is None:
+            found = self._tensors[ref] = self._load(ref)
+        return found
+
+    def _load(self, ref: TensorRef) -> Tensor:
+        info = self._infos[ref]
+        if info.dims is None:
+            raise Unsupported("%s:%d has unknown rank" % ref, node=self._origin, code="RANK")
+        if info.const is not None:
+            value = self.const(info.const, info.dtype).value
+            return Tensor(value, info.dtype, (None,) * len(info.dims))
+        dims = tuple(None if size == 1 else self._new_axis(size) for size in info.dims)
+        layout = tuple((axis, False) for axis in dims)
+        return Tensor(self._new_load(ref, info.dtype, layout), info.dtype, dims)
+
+    def _new_load(self, ref: TensorRef, dtype: str, layout) -> int:
+        known = self._loads.get((ref, layout))
+        if known is None:
+            self._inputs.append(ref)
+            axes = tuple(axis for axis, _ in layout if axis is not None)
+            data = (len(self._inputs) - 1, layout)
+            known = self._loads[(ref, layout)] = self._append("load", "", (), dtype, axes, data)
+        return known
+
+    # ---- values ----------------------------------------------------------------------------
+
+    def const(self, value: Scalar, dtype: str) -> Tensor:
+        """A scalar constant; `value` must be exact in `dtype`."""
+        return Tensor(self._append("const", "", (), dtype, (), value), dtype, ())
+
+    def map(self, op: str, args: Sequence[Tensor], dtype: Optional[str] = None) -> Tensor:
+        """Element-wise `op`; operands of different shape are broadcast. `dtype` of the result."""
+        args, dims = self.broadcast(args)
+        dtype = dtype or args[-1].dtype
+        axes = tuple(axis for axis in dims if axis is not None)
+        index = self._append("map", op, tuple(arg.value for arg in args), dtype, axes, None)
+        return Tensor(index, dtype, dims)
+
+    def cast(self, tensor: Tensor, dtype: str) -> Tensor:
+        """`tensor` in another dtype (itself when it has it already)."""
+        return tensor if tensor.dtype == dtype else self.map("cast", [tensor], dtype)
+
+    def widen(self, tensor: Tensor) -> Tensor:
+        """float32 form of a 16-bit float, for arithmetic that rounds; others as they are."""
+        return self.cast(tensor, "float32") if tensor.dtype in NARROW_FLOATS else tensor
+
+    def reduce(
+        self, op: str, tensor: Tensor, positions: Sequence[int], keep_dims: bool
+    ) -> Tensor:
+        """Reduce the dims at `positions`. Dims of size 1 reduce to themselves."""
+        over = tuple(tensor.dims[p] for p in positions if tensor.dims[p] is not None)
+        dims = self._reduced_dims(tensor, positions, keep_dims)
+        if not over:
+            return Tensor(tensor.value, tensor.dtype, dims)
+        axes = tuple(axis for axis in dims if axis is not None)
+        index = self._append("reduce", op, (tensor.value,), tensor.dtype, axes, over)
+        return Tensor(index, tensor.dtype, dims)
+
+    def axis_size(self, tensor: Tensor, positions: Sequence[int], dtype: str) -> Tensor:
+        """Number of elements of `tensor` along `positions`, as a scalar of `dtype`."""
+        over = tuple(tensor.dims[p] for p in positions if tensor.dims[p] is not None)
+        if not over:
+            return self.const(1.0, dtype)
+        return Tensor(self._append("size", "", (), dtype, (), over), dtype, ())
+
+    @staticmethod
+    def _reduced_dims(tensor: Tensor, positions: Sequence[int], keep_dims: bool):
+        dims: List[Optional[int]] = []
+        for position, axis in enumerate(tensor.dims):
+            if position not in positions:
+                dims.append(axis)
+            elif keep_dims:
+                dims.append(None)
+        return tuple(dims)
+
+    def _append(self, kind, op, args, dtype, axes, data) -> int:
+        # repr keeps 0.0 and -0.0, and 1 and True, apart.
+        key = (kind, op, args, dtype, repr(data))
+        known = self._known.get(key)
+        if known is None:
+            self._nodes.append(_Node(kind, op, args, dtype, axes, data, self._origin))
+            known = self._known[key] = len(self._nodes) - 1
+        return known
+
+    # ---- axes ------------------------------------------------------------------------------
+
+    def _new_axis(self, token: int) -> int:
+        self._parent.append(len(self._parent))
+        self._token.append(token)
+        return len(self._parent) - 1
+
+    def _root(self, axis: int) -> int:
+        while self._parent[axis] != axis:
+            self._parent[axis] = self._parent[self._parent[axis]]
+            axis = self._parent[axis]
+        return axis
+
+    def unify(self, left: Optional[int], right: Optional[int]) -> None:
+        """Make two axes one; None (size 1) unifies with nothing."""
+        if left is None or right is None:
+            return
+        keep, drop = self._root(left), self._root(right)
+        sizes = (self._token[keep], self._token[drop])
+        if min(sizes) >= 0 and sizes[0] != sizes[1]:
+            raise Unsupported("dims %d and %d differ" % sizes, node=self._origin, code="SHAPE")
+        if sizes[0] < 0 <= sizes[1]:
+            keep, drop = drop, keep
+        self._parent[drop] = keep
+
+    def same_shape(self, args: Sequence[Tensor]) -> Sequence[Tensor]:
+        """Unify all dims of operands that TensorFlow requires to have one shape."""
+        if len({len(arg.dims) for arg in args}) != 1:
+            raise Unsupported("operands of different rank", node=self._origin, code="SHAPE")
+        for arg in args[1:]:
+            for left, right in zip(args[0].dims, arg.dims):
+                self.unify(left, right)
+        return args
+
+    def broadcast(self, args: Sequence[Tensor]):
+        """Align the dims of `args` from the right and unify them: (args, dims of the result)."""
+        first = args[0].dims
+        if all(arg.dims == first for arg in args):
+            return args, first
+        args = list(args)
+        rank = max(len(arg.dims) for arg in args)
+        dims: List[Optional[int]] = []
+        for position in range(-rank, 0):
+            here = [
+                (number, arg.dims[position])
+                for number, arg in enumerate(args)
+                if len(arg.dims) >= -position and arg.dims[position] is not None
+            ]
+            dims.append(self._join(args, position, here) if here else None)
+        return [_aligned(arg, dims) for arg in args], tuple(dims)
+
+    def _join(self, args: List[Tensor], position: int, here) -> int:
+        """One axis for the operands that vary along `position`."""
+        first = here[0][1]
+        tokens = {self._token[self._root(axis)] for _, axis in here}
+        if len(tokens) == 1:
+            for _, axis in here[1:]:
+                self.unify(first, axis)
+            return first
+        known = sorted(token for token in tokens if token >= 0)
+        if len(known) > 1:
+            sizes = " and ".join(str(size) for size in known)
+            raise Unsupported("dims %s differ" % sizes, node=self._origin, code="SHAPE")
+        # A size only known at run time against another size: each may be a broadcast 1.
+        exact = [axis for _, axis in here if self._token[self._root(axis)] in known]
+        axis = exact[0] if exact else self._new_axis(-1 - len(self._parent) - (1 << 40))
+        for number, other in here:
+            if other in exact:
+                self.unify(axis, other)
+            else:
+                args[number] = self._reload_maybe(args[number], position, axis)
+        return axis
+
+    def _reload_maybe(self, tensor: Tensor, position: int, axis: int) -> Tensor:
+        """Load an outside tensor again with a `maybe` dim at `position`."""
+        node = self._nodes[tensor.value]
+        if node.kind != "load":
+            raise Unsupported(
+                "a run-time size decides whether %s is broadcast" % node.origin,
+                node=self._origin,
+                code="RUNTIME_BROADCAST",
+            )
+        number, layout = node.data
+        layout = list(layout)
+        layout[position] = (axis, True)
+        value = self._new_load(self._inputs[number], node.dtype, tuple(layout))
+        dims = tuple(a for a, _ in layout)
+        return Tensor(value, tensor.dtype, dims)
+
+    # ---- the finished kernel ---------------------------------------------------------------
+
+    def finish(self, outputs: Sequence[TensorRef]) -> LoweredKernel:
+        """Resolve axes, drop what no output needs, and build the kernel."""
+        live = self._live({self._tensors[ref].value for ref in outputs})
+        order = self._axis_order(live)
+        names = {root: "a%d" % i for i, root in enumerate(order)}
+        return _Finisher(self, live, names).build(outputs)
+
+    def _live(self, roots: Set[int]) -> List[int]:
+        seen: Set[int] = set()
+        stack = list(roots)
+        while stack:
+            index = stack.pop()
+            if index not in seen:
+                seen.add(index)
+                stack.extend(self._nodes[index].args)
+        return sorted(seen)
+
+    def _axis_order(self, live: Sequence[int]) -> List[int]:
+        """Axis roots in an order every tensor agrees with; Unsupported when there is none."""
+        after: Dict[int, Set[int]] = {}
+        for index in live:
+            node = self._nodes[index]
+            roots = [self._root(axis) for axis in node.axes]
+            if len(set(roots)) != len(roots):
+                raise Unsupported(
+                    "two dims would be one axis", node=node.origin, code="AXES_CONFLICT"
+                )
+            for position, root in enumerate(roots):
+                after.setdefault(root, set()).update(roots[position + 1 : position + 2])
+            if node.kind == "reduce":
+                for axis in node.data:
+                    after.setdefault(self._root(axis), set())
+        return self._topological(after)
+
+    def _topological(self, after: Dict[int, Set[int]]) -> List[int]:
+        waiting = {root: 0 for root in after}
+        for successors in after.values():
+            for root in successors:
+                waiting[root] += 1
+        order: List[int] = []
+        ready = [root for root in after if waiting[root] == 0]
+        while ready:
+            root = ready.pop(0)
+            order.append(root)
+            for successor in sorted(after[root]):
+                waiting[successor] -= 1
+                if waiting[successor] == 0:
+                    ready.append(successor)
+        if len(order) != len(after):
+            raise Unsupported("axes in two orders", node=self._origin, code="AXES_ORDER")
+        return order
+
+
+def _aligned(tensor: Tensor, dims: List[Optional[int]]) -> Tensor:
+    """`tensor` with the axis ids of the joined dims, so that equal layouts compare equal."""
+    skip = len(dims) - len(tensor.dims)
+    axes = tuple(
+        None if axis is None else dims[skip + position]
+        for position, axis in enumerate(tensor.dims)
+    )
+    return tensor._replace(dims=axes)
+
+
+class _Finisher:
+    """Turns the live nodes of a lowering into IR values with named axes."""
+
+    def __init__(self, lowering: Lowering, live: Sequence[int], names: Dict[int, str]):
+        self._low = lowering
+        self._live = live
+        self._names = names
+        self._order = tuple(names.values())
+        loads = [i for i in live if lowering._nodes[i].kind == "load"]
+        self._input_number = {
+            lowering._nodes[i].data[0]: number for number, i in enumerate(loads)
+        }
+        self._values: Dict[int, Value] = {}
+
+    def build(self, outputs: Sequence[TensorRef]) -> LoweredKernel:
+        for number, index in enumerate(self._live):
+            self._values[index] = self._value("v%d" % number, self._low._nodes[index])
+        refs = [self._low._inputs[old] for old in self._input_number]
+        params = tuple(
+            Param("in%d" % i, self._low._infos[ref].dtype) for i, ref in enumerate(refs)
+        )
+        tensors = [self._low._tensors[ref] for ref in outputs]
+        results = tuple(Param("out%d" % i, t.dtype) for i, t in enumerate(tensors))
+        stores = tuple(
+            Store(i, self._values[t.value].name, tuple(Dim(self._name(a)) for a in t.dims))
+            for i, t in enumerate(tensors)
+        )
+        body = tuple(self._values[index] for index in self._live)
+        kernel = LoopKernel(params, results, self._order, body, stores)
+        return LoweredKernel(kernel, tuple(refs), tuple(outputs))
+
+    def _name(self, axis: Optional[int]) -> Optional[str]:
+        return None if axis is None else self._names[self._low._root(axis)]
+
+    def _axes(self, axes) -> Tuple[str, ...]:
+        named = {self._name(axis) for axis in axes}
+        return tuple(name for name in self._order if name in named)
+
+    def _value(self, name: str, node: _Node) -> Value:
+        args = tuple(self._values[index].name for index in node.args)
+        common = {"origin": node.origin}
+        if node.kind == "load":
+            number, layout = node.data
+            dims = tuple(Dim(self._name(axis), maybe) for axis, maybe in layout)
+            axes = self._axes(node.axes)
+            return Load(
+                name, node.dtype, axes, input=self._input_number[number], dims=dims, **common
+            )
+        if node.kind == "const":
+            return Const(name, node.dtype, (), value=node.data, **common)
+        if node.kind == "size":
+            return AxisSize(name, node.dtype, (), over=self._axes(node.data), **common)
+        if node.kind == "reduce":
+            return self._reduce(name, node, args)
+        domain = {axis for index in node.args for axis in self._values[index].axes}
+        axes = tuple(axis for axis in self._order if axis in domain)
+        return Map(name, node.dtype, axes, op=node.op, operands=args, **common)
+
+    def _reduce(self, name: str, node: _Node, args: Tuple[str, ...]) -> Value:
+        operand = self._values[node.args[0]]
+        over = self._axes(node.data)
+        if not set(over) <= set(operand.axes):
+            raise Unsupported(
+                "reduces an axis its operand is constant along",
+                node=node.origin,
+                code="REDUCE_BROADCAST",
+            )
+        axes = tuple(axis for axis in operand.axes if axis not in over)
+        return Reduce(
+            name, node.dtype, axes, op=node.op, operand=args[0], over=over, origin=node.origin
+        )

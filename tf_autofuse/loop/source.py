@@ -1,0 +1,34 @@
+"""What lowering needs to know of the graph: operators and tensors, detached from any graph API."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, Optional, Tuple
+
+TensorRef = Tuple[str, int]
+"""(name of the producing node, output port)"""
+
+Dims = Tuple[int, ...]
+"""Sizes >= 0; a negative number is a symbol, and equal symbols are equal sizes."""
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """`dims` is None for unknown rank. `const` holds the value of a one-element constant."""
+
+    dtype: str
+    dims: Optional[Dims]
+    const: Any = None
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One operator of the GE graph: data inputs by port, attributes already read.
+
+    `axes` holds the constant axes of a reduction, None when they are not constant.
+    """
+
+    name: str
+    type: str
+    inputs: Tuple[TensorRef, ...]
+    attrs: Dict[str, Any]
+    axes: Optional[Tuple[int, ...]] = None

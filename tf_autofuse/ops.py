@@ -1,0 +1,101 @@
+"""The op table: one row per GraphEngine (GE) operator type that fusion knows.
+
+Lowering, reasons, docs and tests read the same row. `lower` names the rule in `loop.rules`; a type
+without a row is left alone with the code `OP_UNKNOWN`.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Dict, FrozenSet, Tuple
+
+from tf_autofuse.loop.ops import ALL_FLOATS, BOOL
+
+ELEMENTWISE = "elementwise"
+BROADCAST = "broadcast"
+REDUCE = "reduce"
+
+FLOAT = frozenset(ALL_FLOATS)
+INT32 = frozenset(("int32",))
+NUMERIC = FLOAT | INT32
+EVERY = NUMERIC | BOOL
+
+
+@dataclass(frozen=True)
+class OpInfo:
+    """`dtypes` are the allowed types of the first data input, `attrs` those lowering reads."""
+
+    ge: str
+    tf: Tuple[str, ...]
+    kind: str
+    dtypes: FrozenSet[str]
+    lower: str
+    attrs: Tuple[str, ...] = ()
+
+
+def _row(
+    ge: str, kind: str, dtypes: FrozenSet[str], lower: str, *tf: str, attrs: Tuple[str, ...] = ()
+) -> OpInfo:
+    return OpInfo(ge, tf or (ge,), kind, dtypes, lower, attrs)
+
+
+_NATURAL = ("base", "scale", "shift")
+_KEEP = ("keep_dims",)
+_FORMAT = ("data_format",)
+
+
+_ROWS = (
+    # element-wise, one input
+    _row("Abs", ELEMENTWISE, NUMERIC, "map:abs"),
+    _row("Neg", ELEMENTWISE, NUMERIC, "map:neg"),
+    _row("Relu", ELEMENTWISE, NUMERIC, "relu"),
+    _row("Exp", ELEMENTWISE, FLOAT, "exp", attrs=_NATURAL),
+    _row("Log", ELEMENTWISE, FLOAT, "log", attrs=_NATURAL),
+    _row("Sqrt", ELEMENTWISE, FLOAT, "map:sqrt"),
+    _row("Rsqrt", ELEMENTWISE, FLOAT, "map:rsqrt"),
+    _row("Tanh", ELEMENTWISE, FLOAT, "map:tanh"),
+    _row("Sigmoid", ELEMENTWISE, FLOAT, "map:sigmoid"),
+    _row("Square", ELEMENTWISE, NUMERIC, "square"),
+    _row("Reciprocal", ELEMENTWISE, FLOAT, "reciprocal"),
+    _row("Inv", ELEMENTWISE, FLOAT, "reciprocal"),
+    _row("LogicalNot", ELEMENTWISE, BOOL, "map:not"),
+    _row("Cast", ELEMENTWISE, EVERY, "cast"),
+    # element-wise with broadcast
+    _row("Add", BROADCAST, NUMERIC, "map:add"),
+    _row("AddV2", BROADCAST, NUMERIC, "map:add"),
+    _row("Sub", BROADCAST, NUMERIC, "map:sub"),
+    _row("Mul", BROADCAST, NUMERIC, "map:mul"),
+    _row("RealDiv", BROADCAST, FLOAT, "map:div"),
+    _row("Div", BROADCAST, FLOAT, "map:div"),
+    _row("Maximum", BROADCAST, NUMERIC, "map:max"),
+    _row("Minimum", BROADCAST, NUMERIC, "map:min"),
+    _row("SquaredDifference", BROADCAST, NUMERIC, "squared_difference"),
+    _row("Greater", BROADCAST, NUMERIC, "map:gt"),
+    _row("GreaterEqual", BROADCAST, NUMERIC, "map:ge"),
+    _row("Less", BROADCAST, NUMERIC, "map:lt"),
+    _row("LessEqual", BROADCAST, NUMERIC, "map:le"),
+    _row("Equal", BROADCAST, EVERY, "map:eq"),
+    _row("NotEqual", BROADCAST, EVERY, "map:ne"),
+    _row("LogicalAnd", BROADCAST, BOOL, "map:and"),
+    _row("LogicalOr", BROADCAST, BOOL, "map:or"),
+    _row("Select", BROADCAST, BOOL, "select_v1"),
+    _row("SelectV2", BROADCAST, BOOL, "map:select"),
+    _row("BiasAdd", BROADCAST, NUMERIC, "bias_add", attrs=_FORMAT),
+    _row("AddN", BROADCAST, NUMERIC, "add_n"),
+    # gradients
+    _row("ReluGrad", ELEMENTWISE, NUMERIC, "relu_grad"),
+    _row("TanhGrad", ELEMENTWISE, FLOAT, "tanh_grad"),
+    _row("SigmoidGrad", ELEMENTWISE, FLOAT, "sigmoid_grad"),
+    _row("RsqrtGrad", ELEMENTWISE, FLOAT, "rsqrt_grad"),
+    _row("SqrtGrad", ELEMENTWISE, FLOAT, "sqrt_grad"),
+    _row("ReciprocalGrad", ELEMENTWISE, FLOAT, "reciprocal_grad"),
+    _row("InvGrad", ELEMENTWISE, FLOAT, "reciprocal_grad"),
+    # reductions
+    _row("ReduceSum", REDUCE, NUMERIC, "reduce:sum", "Sum", attrs=_KEEP),
+    _row("ReduceMean", REDUCE, FLOAT, "reduce:mean", "Mean", attrs=_KEEP),
+    _row("ReduceMax", REDUCE, NUMERIC, "reduce:max", "Max", attrs=_KEEP),
+    _row("ReduceMin", REDUCE, NUMERIC, "reduce:min", "Min", attrs=_KEEP),
+    _row("ReduceProd", REDUCE, NUMERIC, "reduce:prod", "Prod", attrs=_KEEP),
+    _row("BiasAddGrad", REDUCE, FLOAT, "bias_add_grad", attrs=_FORMAT),
+)
+
+OPS: Dict[str, OpInfo] = {row.ge: row for row in _ROWS}

@@ -1,0 +1,117 @@
+"""The report: one entry per fused node and per operator left alone, filled while graphs are fused.
+
+Byte counts are those of global memory: what the kernel reads and writes for the shapes of its last
+run, or for the static shapes when it has not run yet; None while a size is unknown.
+"""
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+Shape = Tuple[Optional[int], ...]
+
+
+class TensorEntry(NamedTuple):
+    """A tensor at the border of a kernel; unknown dims are None."""
+
+    name: str
+    dtype: str
+    shape: Shape
+
+
+class Traffic(NamedTuple):
+    """Bytes of global memory moved by the kernel, by the unfused operators, and at least."""
+
+    gm_bytes: int
+    gm_bytes_unfused: int
+    gm_lower_bound: int
+
+
+class KernelEntry(NamedTuple):
+    """One fused node. `source` is the path of its Ascend C text."""
+
+    name: str
+    key: str
+    op_names: Tuple[str, ...]
+    op_types: Tuple[str, ...]
+    inputs: Tuple[TensorEntry, ...]
+    outputs: Tuple[TensorEntry, ...]
+    gm_bytes: Optional[int]
+    gm_bytes_unfused: Optional[int]
+    gm_lower_bound: Optional[int]
+    source: str
+    calls: int
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Plain lists, dicts and scalars."""
+        plain = self._asdict()
+        for side in ("inputs", "outputs"):
+            plain[side] = [dict(t._asdict(), shape=list(t.shape)) for t in plain[side]]
+        return dict(plain, op_names=list(self.op_names), op_types=list(self.op_types))
+
+
+class UnfusedEntry(NamedTuple):
+    """An operator left alone; `code` is a key of `cluster.reasons.CODES`."""
+
+    node: str
+    op_type: str
+    code: str
+    reason: str
+
+
+class Report(NamedTuple):
+    """`kernels` in the order of fusing."""
+
+    kernels: Tuple[KernelEntry, ...]
+    unfused: Tuple[UnfusedEntry, ...]
+
+    def to_dict(self) -> Dict[str, Any]:
+        """Plain lists, dicts and scalars, ready for JSON."""
+        return {
+            "kernels": [entry.to_dict() for entry in self.kernels],
+            "unfused": [dict(entry._asdict()) for entry in self.unfused],
+        }
+
+
+class Recorder:
+    """Collects entries of one process; safe for threads that fuse different graphs."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kernels: List[Tuple[KernelEntry, Callable]] = []
+        self._unfused: Dict[Tuple[str, str, str], UnfusedEntry] = {}
+
+    def fused(self, entry: KernelEntry, traffic: Callable) -> None:
+        """Add a kernel; `traffic(input shapes) -> Traffic` counts its bytes."""
+        with self._lock:
+            self._kernels.append((entry, traffic))
+
+    def unfused(self, entries: Sequence[UnfusedEntry]) -> None:
+        """Add operators left alone; the same node with the same code is kept once."""
+        with self._lock:
+            for entry in entries:
+                self._unfused.setdefault((entry.node, entry.op_type, entry.code), entry)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._kernels = []
+            self._unfused = {}
+
+    def report(self, stats: Dict[str, Dict[str, Any]]) -> Report:
+        """The report so far; `stats` maps node names to {"calls", "input_shapes"}."""
+        with self._lock:
+            kernels, unfused = list(self._kernels), list(self._unfused.values())
+        entries = [_with_stats(entry, traffic, stats) for entry, traffic in kernels]
+        return Report(tuple(entries), tuple(unfused))
+
+
+def _with_stats(entry: KernelEntry, traffic: Callable, stats) -> KernelEntry:
+    run = stats.get(entry.name, {})
+    shapes = run.get("input_shapes") or [tensor.shape for tensor in entry.inputs]
+    if any(dim is None for shape in shapes for dim in shape):
+        return entry._replace(calls=run.get("calls", 0))
+    return entry._replace(calls=run.get("calls", 0), **traffic(shapes)._asdict())
+
+
+RECORDER = Recorder()
