@@ -1,6 +1,7 @@
 // NpuOptimizer: the grappler optimizer that NPU scripts name in rewrite_options.custom_optimizers.
 #include <algorithm>
 #include <atomic>
+#include <unordered_set>
 
 #include "optimizer_bridge.h"
 #include "strict_error.h"
@@ -74,10 +75,32 @@ TensorInfo InfoOf(const tensorflow::OpInfo::TensorProperties& properties) {
   return info;
 }
 
+bool IsPlaceholder(const std::string& op) {
+  return op == "Placeholder" || op == "PlaceholderV2" || op == "PlaceholderWithDefault";
+}
+
+// The item without the feeds of placeholders.
+GrapplerItem WithoutPlaceholderFeeds(const GrapplerItem& item) {
+  std::unordered_set<std::string> placeholders;
+  for (const auto& node : item.graph.node()) {
+    if (IsPlaceholder(node.op())) placeholders.insert(node.name());
+  }
+  GrapplerItem copy = item;
+  const auto is_placeholder = [&](const std::pair<std::string, tensorflow::Tensor>& feed) {
+    return placeholders.count(feed.first.substr(0, feed.first.find(':'))) > 0;
+  };
+  copy.feed.erase(std::remove_if(copy.feed.begin(), copy.feed.end(), is_placeholder),
+                  copy.feed.end());
+  return copy;
+}
+
 // Output types and shapes of every node that has some. Empty when inference fails as a whole.
+//
+// TensorFlow takes the shape of whatever is fed for unknown. For a placeholder that would throw
+// away the shape which the session holds every feed to, so only other fed tensors count as fed.
 void AddShapes(const GrapplerItem& item, OptimizeRequest* request) {
-  GraphProperties properties(item);
-  // Feeds may be fed with other shapes than the graph says: do not believe them.
+  const GrapplerItem filtered = item.feed.empty() ? GrapplerItem() : WithoutPlaceholderFeeds(item);
+  GraphProperties properties(item.feed.empty() ? item : filtered);
   const Status status = properties.InferStatically(
       /*assume_valid_feeds=*/false, /*aggressive_shape_inference=*/false,
       /*include_tensor_values=*/false);

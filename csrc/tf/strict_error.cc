@@ -31,7 +31,9 @@ class AutofuseErrorOp : public tensorflow::OpKernel {
   void Compute(tensorflow::OpKernelContext*) override {}
 };
 
+// The node stands on the device of a node it blocks.
 REGISTER_KERNEL_BUILDER(Name("AutofuseError").Device(tensorflow::DEVICE_CPU), AutofuseErrorOp);
+REGISTER_KERNEL_BUILDER(Name("AutofuseError").Device(tensorflow::DEVICE_GPU), AutofuseErrorOp);
 
 // "^name", "name:1" and "name" all mean the node `name`.
 std::string NodeNameOf(const std::string& input) {
@@ -54,6 +56,8 @@ void AddErrorNode(const std::string& text, const std::vector<std::string>& fetch
   std::unordered_map<std::string, tensorflow::NodeDef*> nodes;
   for (auto& node : *graph->mutable_node()) nodes[node.name()] = &node;
   if (nodes.count(kErrorNode) > 0) return;
+  std::string device;  // TensorFlow places no nodes after this point: it must be set
+  if (graph->node_size() > 0) device = graph->node(0).device();
   for (const std::string& tensor : fetch) {
     auto found = nodes.find(NodeNameOf(tensor));
     // The return nodes of a function are rebuilt without control inputs: take what they return.
@@ -62,12 +66,13 @@ void AddErrorNode(const std::string& text, const std::vector<std::string>& fetch
     }
     if (found == nodes.end() || IsSource(*found->second)) continue;
     found->second->add_input(std::string("^") + kErrorNode);
+    device = found->second->device();
   }
   tensorflow::NodeDef* error = graph->add_node();
   error->set_name(kErrorNode);
   error->set_op(kErrorOp);
   (*error->mutable_attr())["message"].set_s(text);
-  if (graph->node_size() > 1) error->set_device(graph->node(0).device());
+  error->set_device(device);
 }
 
 }  // namespace autofuse

@@ -1,6 +1,7 @@
 """Fixtures of the tests that run inside the installed TensorFlow."""
 
 import os
+import sys
 
 import pytest
 
@@ -11,6 +12,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 tf = pytest.importorskip("tensorflow")
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)  # for tf_op_graphs
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from graphs import fused_graph, tf1
+from tf_op_graphs import fused_graph, tf1
 
 PAIR = "v1;axes=2;groups=0,0;in=0.1;out=0.1/0.1;"
 BROADCAST = "v1;axes=2;groups=0,1;in=0?.1?/0?.1?;out=0.1;"

@@ -186,6 +186,11 @@ def load() -> ModuleType:
         return _loaded
 
 
+def is_loaded() -> bool:
+    """Whether this process has loaded the extension."""
+    return _loaded is not None
+
+
 def _load(path: str) -> ModuleType:
     get_logger()  # warnings of the extension go through this logger
     loader = importlib.machinery.ExtensionFileLoader(_MODULE, path)

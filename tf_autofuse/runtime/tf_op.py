@@ -18,9 +18,14 @@ from ..build import tf_shim
 GraphCallback = Callable[[bytes, Dict[str, Any]], Optional[bytes]]
 
 
-def extension() -> ModuleType:
-    """The loaded extension; imports TensorFlow. BuildError when it cannot be had."""
+def load() -> ModuleType:
+    """The extension, built first if need be; imports TensorFlow. BuildError: cannot be had."""
     return tf_shim.load()
+
+
+def is_loaded() -> bool:
+    """Whether this process has loaded the extension."""
+    return tf_shim.is_loaded()
 
 
 def set_optimizer(callback: Optional[GraphCallback], strict: bool = False) -> None:
@@ -29,21 +34,21 @@ def set_optimizer(callback: Optional[GraphCallback], strict: bool = False) -> No
     An error in `callback` leaves the graph as it is and is logged; with `strict` the model fails
     with that error instead.
     """
-    module = extension()
+    module = load()
     module.set_strict(strict)
     module.set_optimizer(callback)
 
 
 def owns_optimizer() -> bool:
     """Whether `NpuOptimizer` is ours; False: an installed adapter registered that name."""
-    return bool(extension().owns_optimizer)
+    return bool(load().owns_optimizer)
 
 
 def kernel_stats() -> Dict[str, Dict[str, Any]]:
     """Per node that ran since the last reset: calls, input_shapes (last call), kernel_key."""
-    return extension().kernel_stats()
+    return load().kernel_stats()
 
 
 def reset_kernel_stats() -> None:
     """Start counting anew."""
-    extension().reset_kernel_stats()
+    load().reset_kernel_stats()
