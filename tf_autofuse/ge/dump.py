@@ -12,11 +12,14 @@ import threading
 from typing import Any, Dict, Tuple
 
 from tf_autofuse.ge import readable
+from tf_autofuse.ge.dumpread import read_dump
 from tf_autofuse.ge.graph import Graph, GraphData
 from tf_autofuse.ge.onnxdump import LEVEL_ALL, LEVEL_NO_DATA, LEVEL_NO_DESC, graph_to_onnx
 from tf_autofuse.ge.serialize import graph_to_model
 from tf_autofuse.ge.textformat import to_text
 from tf_autofuse.ge.types import DumpFormat
+
+__all__ = ["dump_graph", "dump_directory", "content_level", "read_dump", "wanted_stage", "write"]
 
 _NAMES: Dict[DumpFormat, Tuple[str, str]] = {
     DumpFormat.kTxt: ("ge_proto", "txt"),
