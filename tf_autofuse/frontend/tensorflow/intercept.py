@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import threading
-from typing import Any, Callable, List, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 from tf_autofuse import flags, log
 from tf_autofuse.runtime import tf_op
@@ -20,6 +20,7 @@ OPTIMIZER_NAME = "NpuOptimizer"
 ALL_GRAPH_SIZES = -1  # TensorFlow skips graphs below 4 nodes unless told otherwise
 
 _lock = threading.RLock()
+_loaded = False
 _restore: List[Tuple[Any, str, Any]] = []
 _generations = itertools.count(1)
 
@@ -31,8 +32,10 @@ def install(optimizer: tf_op.GraphCallback) -> None:
     Where an installed adapter owns the name NpuOptimizer, its own compiler runs the passes and
     nothing is patched. Raises `BuildError` when the C++ part can neither be loaded nor built.
     """
+    global _loaded
     with _lock:
         tf_op.set_optimizer(optimizer, strict=flags.current().strict)
+        _loaded = True
         if not _restore and tf_op.owns_optimizer():
             patch_tensorflow()
 
@@ -40,14 +43,19 @@ def install(optimizer: tf_op.GraphCallback) -> None:
 def uninstall() -> None:
     """Put every patched attribute back and let graphs through untouched."""
     with _lock:
-        if _restore:
-            unpatch_tensorflow()
+        unpatch_tensorflow()
+        if _loaded:
             tf_op.set_optimizer(None)
 
 
 def is_installed() -> bool:
     """Whether configs are being extended."""
     return bool(_restore)
+
+
+def kernel_stats() -> Dict[str, Dict[str, Any]]:
+    """Calls and last shapes per fused node; {} when the TensorFlow side was never loaded."""
+    return tf_op.kernel_stats() if _loaded else {}
 
 
 def with_optimizer(config: Any) -> Any:

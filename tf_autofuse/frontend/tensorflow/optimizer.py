@@ -14,15 +14,15 @@ from collections import OrderedDict
 from typing import Any, Dict, Iterator, Optional
 
 from tf_autofuse import flags, log
-from tf_autofuse.errors import AutofuseError
+from tf_autofuse.errors import AutofuseError, BuildError
 from tf_autofuse.frontend.tensorflow import op_types, wire
 from tf_autofuse.frontend.tensorflow.exporter import export_graph
+from tf_autofuse.frontend.tensorflow.importer import STAGE as IMPORT_STAGE
 from tf_autofuse.frontend.tensorflow.importer import import_graph
 from tf_autofuse.ge.engine import GraphEngine
 from tf_autofuse.ops import OPS
 from tf_autofuse.report.model import RECORDER, UnfusedEntry
 
-FAILED_CODE = "FAILED"
 _REMEMBERED = 64  # answers kept; a fused graph is about as large as the graph itself
 
 _lock = threading.RLock()
@@ -69,7 +69,14 @@ def record_failure(error: Exception, graph: str = "") -> None:
         log.get_logger(__name__).debug("fusing failed", exc_info=error)
     log.warn_once(("failed", reason), "the model runs unfused: " + reason)
     node = getattr(error, "node", "") or graph
-    RECORDER.unfused([UnfusedEntry(node, "", FAILED_CODE, reason)])
+    RECORDER.unfused([UnfusedEntry(node, "", _code(error), reason)])
+
+
+def _code(error: Exception) -> str:
+    """Reason code of `cluster.reasons` for a failure of the whole graph."""
+    if isinstance(error, BuildError):
+        return "BUILD"
+    return "IMPORT" if getattr(error, "stage", "") == IMPORT_STAGE else "INTERNAL"
 
 
 def _fuse(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:

@@ -1,0 +1,1 @@
+"""The command line ``tf-autofuse``: one module per command."""

@@ -1,0 +1,110 @@
+"""``tf-autofuse run``: run an unchanged TensorFlow script with fused kernels."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import Any, Dict, List
+
+import tf_autofuse
+from tf_autofuse import flags, standins
+from tf_autofuse.cli import script
+from tf_autofuse.cli.summary import summary_lines
+from tf_autofuse.errors import AutofuseError
+
+NAME = "run"
+_WITH_VALUE = ("--flags", "--report", "--dump")
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the subparsers of ``tf-autofuse``."""
+    parser = commands.add_parser(
+        NAME,
+        help="run a script with fused kernels",
+        usage="tf-autofuse run [options] (script.py | -m module) [arguments]",
+        description="Runs a script, or a module with -m, as python would. NPU packages that are "
+        "not installed are replaced by stand-ins. The exit code is the script's.",
+    )
+    parser.add_argument("--flags", metavar="STR", help="flags as in AUTOFUSE_FLAGS; they win over it")
+    parser.add_argument("--report", metavar="FILE", help="write the report as JSON")
+    parser.add_argument("--dump", metavar="DIR", help="write GE graph dumps into this folder")
+    parser.add_argument("--quiet", action="store_true", help="print no summary")
+    parser.add_argument("target", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.set_defaults(execute=execute)
+
+
+def join_values(argv: List[str]) -> List[str]:
+    """``--flags --a=b`` as ``--flags=--a=b``: argparse takes no value that looks like an option.
+
+    A ``-m`` is guarded by ``--``, and nothing from the script on is touched.
+    """
+    if not argv or argv[0] != NAME:
+        return list(argv)
+    joined, index = argv[:1], 1
+    while index < len(argv) and argv[index].startswith("-") and argv[index] not in ("-m", "--"):
+        if argv[index] in _WITH_VALUE and index + 1 < len(argv):
+            joined.append("{}={}".format(argv[index], argv[index + 1]))
+            index += 1
+        else:
+            joined.append(argv[index])
+        index += 1
+    rest = argv[index:]
+    return joined + (["--"] + rest if rest[:1] == ["-m"] else rest)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Run the script and say what was fused; the script's exit code."""
+    target = options.target[1:] if options.target[:1] == ["--"] else options.target
+    job = script.Job.parse(target)
+    chosen = _chosen_flags(options)
+    _prepare_dumps(options.dump)
+    standins.offer()
+    if chosen is not None:
+        script.when_imported("tensorflow", lambda: tf_autofuse.enable(chosen))
+    code = job.run()
+    if chosen is not None:
+        _finish(options)
+    return code
+
+
+def _chosen_flags(options: argparse.Namespace) -> Any:
+    """What to give to `enable`; None when the user switched autofuse off. Raises FlagError."""
+    in_environment = flags.parse_overrides(os.environ.get(flags.MAIN, ""))
+    flags.current()  # AUTOFUSE_DFX_FLAGS must be right as well, before the script starts
+    given: Dict[str, Any] = flags.parse_overrides(options.flags)
+    on = given.get("enable_autofuse", in_environment.get("enable_autofuse"))
+    if on is None:
+        _say(options, "autofuse is on for this run; AUTOFUSE_FLAGS=--enable_autofuse=false turns it off")
+    elif not on:
+        _say(options, "autofuse is off: --enable_autofuse=false")
+        return None
+    return dict(given, enable_autofuse=True)
+
+
+def _prepare_dumps(folder: str) -> None:
+    if not folder:
+        return
+    os.makedirs(folder, exist_ok=True)
+    os.environ["DUMP_GRAPH_PATH"] = os.path.abspath(folder)
+    os.environ.setdefault("DUMP_GE_GRAPH", "2")
+    os.environ.setdefault("DUMP_GRAPH_FORMAT", "ge_proto|onnx|readable")
+
+
+def _finish(options: argparse.Namespace) -> None:
+    report = tf_autofuse.report()
+    if options.report:
+        try:
+            with open(options.report, "w", encoding="utf-8") as file:
+                json.dump(report.to_dict(), file, indent=2)
+                file.write("\n")
+        except OSError as error:
+            raise AutofuseError("the report cannot be written: {}".format(error)) from error
+    for line in summary_lines(report):
+        _say(options, line)
+
+
+def _say(options: argparse.Namespace, text: str) -> None:
+    if not options.quiet:
+        print("tf-autofuse: " + text, file=sys.stderr)
