@@ -7,7 +7,7 @@ writing and reading its tensor, so every legal join pays.
 """
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.cluster.fusible import SILENT_TYPES, judge
 from tf_autofuse.cluster.order import CONTROL_FLOW_TYPES, contexts, topological_order
@@ -17,7 +17,7 @@ from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.legal import check
 from tf_autofuse.loop.lower import LoweredKernel, lower
 from tf_autofuse.loop.source import Operator, TensorRef
-from tf_autofuse.ops import ELEMENTWISE, OPS
+from tf_autofuse.ops import OPS, REDUCE
 
 
 class Cluster(NamedTuple):
@@ -70,6 +70,7 @@ class _Clusterer:
         self._last: Dict[int, int] = {}
         self._settings: Dict[int, tuple] = {}
         self._operators: Dict[int, Operator] = {}
+        self._square: Dict[int, bool] = {}
         self._succ: Dict[int, Tuple[int, ...]] = {}
 
     def run(self, min_ops: int) -> Clustering:
@@ -90,7 +91,11 @@ class _Clusterer:
             if node.type not in SILENT_TYPES and node.type not in CONTROL_FLOW_TYPES:
                 self._alone[node.index] = decision
             return
-        self._operators[node.index] = self._view.operator(node)
+        operator = self._operators[node.index] = self._view.operator(node)
+        self._square[node.index] = any(
+            _has_equal_dims(self._view.infos[ref].dims)
+            for ref in operator.inputs + ((node.name, 0),)
+        )
         self._settings[node.index] = tuple(
             str(read_attr(node.handle, key)) for key in SETTING_ATTRS
         )
@@ -131,7 +136,7 @@ class _Clusterer:
             self._members[first] + self._members[second], key=self._rank.__getitem__
         )
         try:
-            if not self._follows(second, consumer):
+            if not self._follows(first, second, consumer):
                 self._lower(members)
         except Unsupported as error:
             text = "%s and %s: %s" % (names[0], names[1], error.message)
@@ -139,12 +144,21 @@ class _Clusterer:
         self._merge(first, second, members)
         return FuseDecision.yes()
 
-    def _follows(self, group: int, consumer: int) -> bool:
-        """True for a lone element-wise operator on one tensor: it walks whatever its producer
-        walks, and its result is as large as the output it reads, so the join is always legal."""
+    def _follows(self, first: int, second: int, consumer: int) -> bool:
+        """True for a lone operator that walks just what its producer's group walks.
+
+        Its operands and its result have the same dims, all of different size, and no tensor of
+        the group has two dims of one size. Then the axes can be unified in one way only, and the
+        result is as large as the output it reads: lowering would find nothing to refuse.
+        """
         operator = self._operators[consumer]
-        alone = len(self._members[group]) == 1 and len(operator.inputs) == 1
-        return alone and OPS[operator.type].kind == ELEMENTWISE
+        if len(self._members[second]) > 1 or OPS[operator.type].kind == REDUCE:
+            return False
+        infos = self._view.infos
+        dims = infos[(operator.name, 0)].dims
+        if any(infos[ref].dims != dims for ref in operator.inputs):
+            return False
+        return len(operator.inputs) == 1 or not (self._square[first] or self._square[second])
 
     def _lower(self, members: Sequence[int]) -> LoweredKernel:
         nodes = [self._view.nodes[index] for index in members]
@@ -157,6 +171,7 @@ class _Clusterer:
         for index in self._members.pop(second):
             self._group[index] = first
         self._members[first] = members
+        self._square[first] |= self._square.pop(second)
         self._last[first] = max(self._last[first], self._last.pop(second))
 
     def _path_around(self, first: int, second: int) -> bool:
@@ -191,13 +206,26 @@ class _Clusterer:
             if members[0] not in self._operators:
                 continue
             if len(members) >= min_ops:
-                nodes = tuple(self._view.nodes[index] for index in members)
-                clusters.append(Cluster(nodes, self._lower(members)))
-                for index in members:
-                    self._alone.pop(index, None)
+                self._finish(members, clusters)
             else:
                 name = self._view.nodes[members[0]].name
                 decision = FuseDecision.no("SINGLE", "%s has no fusible neighbour" % name)
                 self._alone.setdefault(members[0], decision)
         clusters.sort(key=lambda cluster: self._rank[cluster.nodes[0].index])
         return Clustering(clusters, self._alone)
+
+    def _finish(self, members: List[int], clusters: List[Cluster]) -> None:
+        nodes = tuple(self._view.nodes[index] for index in members)
+        try:
+            clusters.append(Cluster(nodes, self._lower(members)))
+        except Unsupported as error:
+            decision = FuseDecision.no(error.code, str(error))
+            self._alone.update((index, decision) for index in members)
+        else:
+            for index in members:
+                self._alone.pop(index, None)
+
+
+def _has_equal_dims(dims: Optional[Tuple[int, ...]]) -> bool:
+    sizes = [size for size in dims or () if size != 1]
+    return len(set(sizes)) != len(sizes)

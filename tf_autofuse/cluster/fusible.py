@@ -32,8 +32,6 @@ def judge(view: GraphView, node: ViewNode) -> FuseDecision:
 def _attributes(node: ViewNode) -> Optional[FuseDecision]:
     if read_attr(node.handle, "_autofuse_fed"):
         return FuseDecision.no("FED", "%s is fed" % node.name)
-    if read_attr(node.handle, "_tf_ref"):
-        return FuseDecision.no("REF", "%s works on a variable reference" % node.name)
     for key in EXCLUDING_ATTRS:
         if read_attr(node.handle, key):
             return FuseDecision.no("SCOPE", "%s has %s set" % (node.name, key))

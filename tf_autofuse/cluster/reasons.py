@@ -12,7 +12,6 @@ CODES: Dict[str, str] = {
     "DEVICE": "The operator is not placed on a device that fused kernels run on.",
     "SCOPE": "The user excluded the operator (disable_autofuse or a super-kernel scope).",
     "MULTI_OUTPUT": "An output other than the first one is used.",
-    "REF": "The operator reads or returns a reference to a variable.",
     "ATTR": "An attribute has a value that the op table does not cover.",
     "FORMAT": "The tensor format is not a plain one (ND, NHWC, NCHW).",
     "AXES_UNKNOWN": "The reduction axes are not constant.",
