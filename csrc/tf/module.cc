@@ -124,6 +124,15 @@ void SetOptimizer(const py::object& callable) {
   SetOptimizeHook(new PythonHook(callable));
 }
 
+// No thread may enter Python once the interpreter goes down: close the door before it does.
+void CloseAtExit() {
+  constexpr double kSeconds = 10;
+  py::module_::import("atexit").attr("register")(py::cpp_function([] {
+    py::gil_scoped_release no_gil;
+    ShutDownOptimizer(kSeconds);
+  }));
+}
+
 py::dict KernelStats() {
   py::dict stats;
   for (const NodeStatsEntry& entry : SnapshotStats()) {
@@ -144,6 +153,7 @@ PYBIND11_MODULE(_tf_shim, m) {
   m.attr("tf_version") = AUTOFUSE_TF_VERSION_STRING;
   m.attr("abi_version") = AUTOFUSE_ABI_VERSION;
   m.attr("owns_optimizer") = autofuse::RegisterNpuOptimizer();
+  autofuse::CloseAtExit();
   m.def("set_optimizer", &autofuse::SetOptimizer, py::arg("optimizer").none(true),
         "Sets callable(graph_def: bytes, info: dict) -> bytes or None, or None for no rewriting.");
   m.def("set_strict", &autofuse::SetStrict, py::arg("strict"),

@@ -1,6 +1,8 @@
 // NpuOptimizer: the grappler optimizer that NPU scripts name in rewrite_options.custom_optimizers.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <thread>
 #include <unordered_set>
 
 #include "optimizer_bridge.h"
@@ -24,6 +26,15 @@ constexpr char kName[] = "NpuOptimizer";
 
 std::atomic<OptimizeHook*> g_hook{nullptr};
 std::atomic<bool> g_strict{false};
+std::atomic<bool> g_shut_down{false};
+std::atomic<int> g_calls_inside{0};
+
+// Counts a call of the hook, so that ShutDownOptimizer can wait for it.
+class CallCounter {
+ public:
+  CallCounter() { g_calls_inside.fetch_add(1); }
+  ~CallCounter() { g_calls_inside.fetch_sub(1); }
+};
 
 Parameter ParameterOf(Parameter::Kind kind, const std::string& s, int64_t i, double f) {
   Parameter parameter;
@@ -149,8 +160,9 @@ class NpuOptimizer : public tensorflow::grappler::CustomGraphOptimizer {
   Status Optimize(tensorflow::grappler::Cluster*, const GrapplerItem& item,
                   GraphDef* optimized) override {
     *optimized = item.graph;
-    OptimizeHook* hook = g_hook.load(std::memory_order_acquire);
-    if (hook == nullptr) return Status();
+    const CallCounter counter;
+    OptimizeHook* hook = g_hook.load();
+    if (hook == nullptr || g_shut_down.load()) return Status();
     std::string result;
     Outcome outcome = hook->Optimize(RequestFor(item, parameters_), &result);
     if (outcome == Outcome::kReplaced && !Replace(result, optimized)) {
@@ -180,7 +192,15 @@ class NpuOptimizer : public tensorflow::grappler::CustomGraphOptimizer {
 
 }  // namespace
 
-void SetOptimizeHook(OptimizeHook* hook) { g_hook.store(hook, std::memory_order_release); }
+void SetOptimizeHook(OptimizeHook* hook) { g_hook.store(hook); }
+
+void ShutDownOptimizer(double seconds) {
+  g_shut_down.store(true);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (g_calls_inside.load() > 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
 
 void SetStrict(bool strict) { g_strict.store(strict); }
 

@@ -50,6 +50,9 @@ class OptimizeHook {
 // Sets the hook; null makes the optimizer leave every graph as it is. The hook is never freed.
 void SetOptimizeHook(OptimizeHook* hook);
 
+// Takes the hook away for good and waits, at most `seconds`, for calls that are inside it.
+void ShutDownOptimizer(double seconds);
+
 // Strict: a failing hook makes the model fail with its text, instead of leaving the graph as it is.
 void SetStrict(bool strict);
 

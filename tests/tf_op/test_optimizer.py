@@ -115,6 +115,9 @@ def test_symbolic_dimensions_keep_their_identity(optimizer):
     assert others[0] < -1 and others[0] != dims[0]
 
 
+@pytest.mark.skipif(
+    tf.__version__.startswith("1."), reason="TensorFlow 1 optimizes no graph with such a feed"
+)
 def test_a_fed_tensor_that_is_no_placeholder_has_no_shape(optimizer):
     graph = tf.Graph()
     with graph.as_default():

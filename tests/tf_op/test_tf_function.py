@@ -1,6 +1,7 @@
 """NpuOptimizer under tf.function: in an own process, since the eager context is made once."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -19,8 +20,7 @@ import numpy as np, tensorflow as tf
 from tensorflow.python.eager import context
 from tf_autofuse.runtime import tf_op
 from tf_op_graphs import optimizer_config
-context._context = None  # drop the context that importing TensorFlow made
-tf.compat.v1.enable_eager_execution(config=optimizer_config())
+context.context()._config = optimizer_config()  # before the context is used
 
 @tf.function
 def f(x):
@@ -63,23 +63,27 @@ else:
     raise SystemExit("no error reached the caller")
 """
 
-# The interpreter ends while a thread still makes new sessions.
-ENDS_CLEANLY = """
-import threading
-tf_op.set_optimizer(lambda graph_def, info: None)
-def work():
-    while True:
-        with tf.Graph().as_default(), tf.compat.v1.Session(config=optimizer_config()) as session:
-            session.run(tf.exp(tf.abs(tf.compat.v1.placeholder_with_default([1.0], [None]))))
-threading.Thread(target=work, daemon=True).start()
-for _ in range(20):
-    f(x)
+# A handler that was registered before the extension was loaded runs after the extension's own.
+AT_EXIT = """
+import atexit
+from tf_autofuse.build import tf_shim
+assert not tf_shim.is_loaded()
+calls = []
+def late():
+    before = len(calls)
+    with tf.Graph().as_default(), tf.compat.v1.Session(config=optimizer_config()) as session:
+        one = tf.compat.v1.placeholder_with_default([1.0], [None])
+        assert session.run(tf.abs(one)) == [1]
+    print("calls at exit:", len(calls) - before, "before:", before)
+atexit.register(late)
+tf_op.set_optimizer(lambda graph_def, info: calls.append(1))
+f(x)
 """
 
 
 @pytest.mark.parametrize(
-    "script", [SEES_THE_FUNCTION, DOES_NOT_ESCAPE, STRICT, ENDS_CLEANLY],
-    ids=["sees", "no-escape", "strict", "ends"],
+    "script", [SEES_THE_FUNCTION, DOES_NOT_ESCAPE, STRICT, AT_EXIT],
+    ids=["sees", "no-escape", "strict", "at-exit"],
 )
 def test_script(shim, script):
     process = subprocess.run(
@@ -88,3 +92,5 @@ def test_script(shim, script):
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, timeout=120,
     )
     assert process.returncode == 0, process.stdout
+    if script == AT_EXIT:
+        assert re.search(r"calls at exit: 0 before: [1-9]", process.stdout), process.stdout
