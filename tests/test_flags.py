@@ -2,12 +2,14 @@
 
 import importlib.util
 import os
+import re
 
 import pytest
 
 from tf_autofuse import flags
 from tf_autofuse.errors import AutofuseError, FlagError
 from tf_autofuse.flag_table import DFX, FLAGS, MAIN
+from tf_autofuse.platforms import PLATFORMS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -297,6 +299,23 @@ def test_code_key_holds_what_changes_code():
     assert base.code_key() == flags.parse("--strict=true", "--debug_dir=/x").code_key()
     for name, flag in FLAGS.items():
         assert (name + "=" in base.code_key()) == flag.affects_code
+
+
+def test_soc_is_one_of_the_platforms():
+    assert set(FLAGS["soc"].allowed) == set(PLATFORMS)
+    assert refused("--soc=ascend910b").endswith("did you mean --soc=Ascend910B?")
+
+
+def test_effective_means_read_somewhere():
+    """A flag is documented as working exactly when some code asks for it."""
+    text = ""
+    for where, _, names in os.walk(os.path.join(ROOT, "tf_autofuse")):
+        for name in names:
+            if name.endswith(".py") and not name.startswith("flag"):
+                with open(os.path.join(where, name), encoding="utf-8") as file:
+                    text += file.read()
+    read = {name for name in FLAGS if re.search(r"(flags\.current\(\)|current)\.%s\b" % name, text)}
+    assert read == {name for name, flag in FLAGS.items() if flag.effective}
 
 
 def test_flags_page_equals_the_table():

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Dict, Iterable, List, Tuple, Union
 
+from tf_autofuse.platforms import PLATFORMS
+
 MAIN = "AUTOFUSE_FLAGS"
 DFX = "AUTOFUSE_DFX_FLAGS"
 
@@ -208,9 +210,10 @@ _TABLE = (
     Flag(
         "soc",
         MAIN,
-        "str",
+        "choice",
         "Ascend910B",
         "Chip that kernels are generated for.",
+        allowed=tuple(PLATFORMS),
         effective=True,
         affects_code=True,
     ),
@@ -291,9 +294,21 @@ _TABLE = (
     Flag("force_tiling_case", DFX, "str", "", "Take this tiling case instead of the best one."),
     Flag("force_template_op_name", DFX, "str", "", "Kernel that the two keys above apply to."),
     Flag(
-        "codegen_compile_debug", DFX, "bool", False, "Keep generated sources and compiler traces."
+        "codegen_compile_debug",
+        DFX,
+        "bool",
+        False,
+        "Write the bundle of every kernel (sources, intermediate forms) under the debug folder.",
+        effective=True,
     ),
-    Flag("debug_dir", DFX, "path", "", "Folder for what is kept; empty: the working directory."),
+    Flag(
+        "debug_dir",
+        DFX,
+        "path",
+        "",
+        "The debug folder; not set: the working directory.",
+        effective=True,
+    ),
     Flag("disable_lifting", DFX, "bool", False, "Do not take a kernel apart that saves nothing."),
     Flag("subgraph_recover", DFX, "bool", False, "Write the subgraph of each kernel to a file."),
     Flag(
