@@ -21,7 +21,7 @@ class _StderrHandler(logging.StreamHandler):
         self.setFormatter(logging.Formatter("[%(name)s] %(levelname)s: %(message)s"))
 
     @property
-    def stream(self):  # type: ignore[override]
+    def stream(self):
         return sys.stderr
 
 
