@@ -1,0 +1,226 @@
+"""Numpy interpreter of the kernel IR: blocks, walks, tiles and buffers as the schedule says.
+
+Buffers that share a slot destroy each other's contents here too, so a wrong lifetime shows.
+bfloat16 tensors are uint16 arrays in memory and float32 arrays in buffers.
+"""
+from __future__ import annotations
+
+import itertools
+from typing import Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from tf_autofuse.errors import IRError
+from tf_autofuse.kernel.ir import (
+    Accumulate,
+    Broadcast,
+    Compute,
+    CopyIn,
+    CopyOut,
+    Fill,
+    Finish,
+    Kernel,
+    Loop,
+    Program,
+    SizeOf,
+    Step,
+    StepScalar,
+    read,
+    written,
+)
+from tf_autofuse.kernel.vector import VECTOR_OPS
+from tf_autofuse.loop.interp import compute_dtype, decode, encode, storage_dtype
+
+Tile = Tuple[int, int]
+_FOLD = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+def run(
+    kernel: Kernel,
+    inputs: Sequence[np.ndarray],
+    sizes: Dict[str, int],
+    strides: Optional[Sequence[int]] = None,
+    tiles: Optional[Sequence[Tile]] = None,
+) -> List[np.ndarray]:
+    """Outputs of the kernel for axis `sizes`; a dimension of size 1 is left out of output shapes.
+
+    `strides` is the run-time table of the kernel interface (None: no input needs one); `tiles`
+    gives (ty, tx) per program (None: one tile holds the whole axes). IRError when a step reads a
+    buffer that holds nothing.
+    """
+    outputs = []
+    for number, param in enumerate(kernel.loop.outputs):
+        store = next(s for s in kernel.loop.stores if s.output == number)
+        shape = [sizes[dim.axis] if dim.axis else 1 for dim in store.dims]
+        outputs.append(np.zeros(shape, storage_dtype(param.dtype)))
+    with np.errstate(all="ignore"):
+        for number, program in enumerate(kernel.programs):
+            whole = (sizes.get(program.y or "", 1), sizes.get(program.x or "", 1))
+            tile = tiles[number] if tiles is not None else whole
+            views = _views(kernel, inputs, sizes, strides)
+            _Machine(kernel, program, views, outputs, sizes, tile).run()
+    return outputs
+
+
+def _views(kernel: Kernel, inputs, sizes: Dict[str, int], strides) -> List[np.ndarray]:
+    """Each input as an array over all kernel axes, walked by strides."""
+    axes = kernel.loop.axes
+    views = []
+    slot = 0
+    for number, array in enumerate(inputs):
+        loads = [s for p in kernel.programs for s in _copies(p.steps) if s.input == number]
+        flat = np.ascontiguousarray(array).reshape(-1)
+        steps = [0] * len(axes)
+        runtime = any(dim.maybe for s in loads for dim in s.dims)
+        if runtime and strides is not None:
+            steps = list(strides[slot * len(axes):(slot + 1) * len(axes)])
+            slot += 1
+        elif loads:
+            pitch = 1
+            for dim, size in reversed(list(zip(loads[0].dims, np.shape(array)))):
+                if dim.axis is not None and size == sizes[dim.axis]:
+                    steps[axes.index(dim.axis)] = pitch
+                pitch *= size
+        shape = [sizes[axis] if step else 1 for axis, step in zip(axes, steps)]
+        view = np.lib.stride_tricks.as_strided(flat, shape, [s * flat.itemsize for s in steps])
+        views.append(np.broadcast_to(view, [sizes[axis] for axis in axes]))
+    return views
+
+
+def _copies(steps: Tuple[Step, ...]) -> List[CopyIn]:
+    found: List[CopyIn] = []
+    for step in steps:
+        if isinstance(step, Loop):
+            found += _copies(step.body)
+        elif isinstance(step, CopyIn):
+            found.append(step)
+    return found
+
+
+class _Machine:
+    """One program on one set of arrays. `at` maps each axis to the range being worked on."""
+
+    def __init__(self, kernel: Kernel, program: Program, views, outputs, sizes, tile) -> None:
+        self.kernel, self.program = kernel, program
+        self.views, self.outputs, self.sizes = views, outputs, sizes
+        self.tile = dict(zip((program.y, program.x), tile))
+        self.at: Dict[str, slice] = {}
+        self.held: Dict[int, Tuple[str, np.ndarray]] = {}
+
+    def run(self) -> None:
+        self._steps(self.program.steps)
+
+    def _steps(self, steps: Tuple[Step, ...]) -> None:
+        for step in steps:
+            if isinstance(step, Loop):
+                self._loop(step)
+            else:
+                self._step(step)
+
+    def _loop(self, loop: Loop) -> None:
+        ranges = []
+        for axis in loop.axes:
+            step = max(1, self.tile.get(axis, 1))
+            size = self.sizes[axis]
+            ranges.append([slice(i, min(i + step, size)) for i in range(0, size, step)])
+        for point in itertools.product(*ranges):
+            self.at.update(zip(loop.axes, point))
+            self._steps(loop.body)
+
+    # Buffers: arrays of (rows, columns)
+
+    def _get(self, name: str) -> np.ndarray:
+        slot = self.program.buffer(name).slot
+        holder, array = self.held.get(slot, ("nothing", None))
+        if holder != name or array is None:
+            raise IRError("is read but its slot %d holds %s" % (slot, holder), node=name,
+                          stage="kernel interpreter")
+        return array
+
+    def _shape(self, name: str) -> Tuple[int, int]:
+        shape = self.program.buffer(name).shape
+        rows = self._extent(self.program.y) if shape in ("yx", "y", "lanes") else 1
+        return rows, self._extent(self.program.x) if shape in ("yx", "x") else 1
+
+    def _extent(self, axis: Optional[str]) -> int:
+        if axis is None:
+            return 1
+        return self.at[axis].stop - self.at[axis].start if axis in self.at else 1
+
+    def _step(self, step: Step) -> None:
+        sources = [self._get(name) for name in read(step)]
+        if isinstance(step, CopyOut):
+            self._copy_out(step, sources[0])
+            return
+        name = written(step)
+        assert name is not None
+        buffer = self.program.buffer(name)
+        shape = self._shape(name)
+        if isinstance(step, CopyIn):
+            result = self._copy_in(step)
+        elif isinstance(step, Fill):
+            result = np.full(shape, self._scalar(step.scalar))
+        elif isinstance(step, Broadcast):
+            result = sources[0]
+        elif isinstance(step, Compute):
+            result = self._compute(step, sources, buffer.dtype)
+        elif isinstance(step, Accumulate):
+            axis = 1 if buffer.shape == "lanes" else 0
+            fold = _FOLD[step.op].reduce(sources[1], axis=axis, keepdims=True)
+            if buffer.shape in ("yx", "y", "1") or self.program.y is None and axis == 0:
+                fold = sources[1]
+            result = _FOLD[step.op](sources[0], fold)
+        else:
+            assert isinstance(step, Finish)
+            result = sources[0]
+        if buffer.dtype != "mask":
+            result = np.asarray(result).astype(compute_dtype(buffer.dtype))
+        self.held[buffer.slot] = (name, np.array(np.broadcast_to(result, shape)))
+
+    def _compute(self, step: Compute, sources: List[np.ndarray], dtype: str) -> np.ndarray:
+        op = VECTOR_OPS[step.op]
+        if step.op in ("cast", "trunc"):
+            return _cast(sources[0], dtype, step.op)
+        kind = sources[-1].dtype
+        scalars = [np.array(self._scalar(step.scalar)).astype(kind)] if op.scalar else []
+        return op.numpy(*(list(sources) + scalars))
+
+    def _scalar(self, scalar: StepScalar):
+        if isinstance(scalar, SizeOf):
+            return int(np.prod([self.sizes[axis] for axis in scalar.axes], dtype=np.int64))
+        return scalar
+
+    # Global memory
+
+    def _index(self, axes: Sequence[str]) -> Tuple[slice, ...]:
+        return tuple(self.at[axis] if axis in axes else slice(0, 1)
+                     for axis in self.kernel.loop.axes)
+
+    def _tile_order(self, axes: Sequence[str]) -> Tuple[int, int]:
+        rows = self._extent(self.program.y) if self.program.y in axes else 1
+        return rows, self._extent(self.program.x) if self.program.x in axes else 1
+
+    def _copy_in(self, step: CopyIn) -> np.ndarray:
+        axes = [dim.axis for dim in step.dims if dim.axis is not None]
+        dtype = self.kernel.loop.inputs[step.input].dtype
+        part = self.views[step.input][self._index(axes)]
+        return decode(np.ascontiguousarray(part).reshape(self._tile_order(axes)), dtype)
+
+    def _copy_out(self, step: CopyOut, array: np.ndarray) -> None:
+        shape = [self.sizes[axis] if axis in step.axes else 1 for axis in self.kernel.loop.axes]
+        dtype = self.kernel.loop.outputs[step.output].dtype
+        target = self.outputs[step.output].reshape(shape)
+        index = self._index(step.axes)
+        target[index] = encode(array, dtype).reshape(target[index].shape)
+
+
+def _cast(array: np.ndarray, dtype: str, mode: str) -> np.ndarray:
+    if dtype == "bfloat16":
+        return decode(encode(array, dtype), dtype)
+    kind = compute_dtype(dtype)
+    if kind.kind not in "iu" or array.dtype.kind != "f":
+        return array.astype(kind)
+    limits = np.iinfo(kind)
+    whole = (np.trunc if mode == "trunc" else np.rint)(array.astype(np.float64))
+    inside = (whole >= limits.min) & (whole <= limits.max)
+    return np.where(inside, whole, limits.min).astype(kind)

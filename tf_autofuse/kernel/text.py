@@ -1,0 +1,186 @@
+"""Text form of the kernel IR. `parse_kernel` reads what `print_kernel` writes.
+
+The text without comments is the identity of a kernel: it holds no shapes and no names of the
+graph. Nests are derived from the loop IR, so only their programs are written.
+"""
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Iterator, List, Optional, Tuple
+
+from tf_autofuse.errors import IRError
+from tf_autofuse.kernel.ir import (
+    Accumulate,
+    Broadcast,
+    Buffer,
+    Compute,
+    CopyIn,
+    CopyOut,
+    Fill,
+    Finish,
+    Kernel,
+    Loop,
+    Program,
+    SizeOf,
+    Step,
+    StepScalar,
+)
+from tf_autofuse.kernel.nest import Nest, build_nests
+from tf_autofuse.loop.ir import Dim
+from tf_autofuse.loop.text import parse_loop, print_loop
+
+
+def print_kernel(kernel: Kernel, comments: bool = True) -> str:
+    """The kernel as text; `comments` adds the names of the source operators."""
+    lines = ["kernel %s" % kernel.platform, print_loop(kernel.loop, comments).rstrip()]
+    for program in kernel.programs:
+        lines.append("program %s y=%s x=%s depth=%d {" % (
+            program.template, program.y or "-", program.x or "-", program.queue_depth))
+        lines += ["  %s: %s %s %s slot %d" % (b.name, b.position, b.dtype, b.shape, b.slot)
+                  for b in program.buffers]
+        lines += _print_steps(program.steps, "  ")
+        lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def kernel_key(kernel: Kernel) -> str:
+    """Digest of the text: 32 hexadecimal digits, equal for structurally equal kernels."""
+    return hashlib.sha256(print_kernel(kernel, comments=False).encode()).hexdigest()[:32]
+
+
+def _print_steps(steps: Tuple[Step, ...], margin: str) -> List[str]:
+    lines: List[str] = []
+    for step in steps:
+        if isinstance(step, Loop):
+            lines.append("%s%s %s{" % (margin, step.kind, "".join(a + " " for a in step.axes)))
+            lines += _print_steps(step.body, margin + "  ")
+            lines.append(margin + "}")
+        else:
+            lines.append(margin + _print_step(step))
+    return lines
+
+
+def _print_step(step: Step) -> str:
+    if isinstance(step, CopyIn):
+        return "%s = copy_in in%d [%s]" % (step.dst, step.input, ", ".join(map(str, step.dims)))
+    if isinstance(step, CopyOut):
+        return "copy_out out%d [%s] %s" % (step.output, ", ".join(step.axes), step.src)
+    if isinstance(step, Broadcast):
+        return "%s = broadcast %s" % (step.dst, step.src)
+    if isinstance(step, Fill):
+        return "%s = fill # %s" % (step.dst, _scalar(step.scalar))
+    if isinstance(step, (Accumulate, Finish)):
+        word = "accumulate" if isinstance(step, Accumulate) else "finish"
+        return "%s = %s.%s %s" % (step.dst, word, step.op, step.src)
+    assert isinstance(step, Compute)
+    scalar = "" if step.scalar is None else " # " + _scalar(step.scalar)
+    return "%s = %s %s%s" % (step.dst, step.op, " ".join(step.srcs), scalar)
+
+
+def _scalar(scalar: StepScalar) -> str:
+    return "size " + " ".join(scalar.axes) if isinstance(scalar, SizeOf) else repr(scalar)
+
+
+def parse_kernel(text: str) -> Kernel:
+    """Read the text form; IRError names the line that cannot be read."""
+    lines = text.splitlines()
+    head = re.match(r"kernel (\w+)$", lines[0] if lines else "")
+    if head is None or "}" not in lines:
+        raise IRError("line 1 cannot be read: no kernel", stage="kernel text")
+    end = lines.index("}") + 1
+    loop = parse_loop("\n".join(lines[1:end]))
+    nests = build_nests(loop)
+    rows = iter(enumerate(lines[end:], end + 1))
+    programs = []
+    for number, line in rows:
+        if line.strip():
+            programs.append(_parse_program(line, number, rows, nests, len(programs)))
+    return Kernel(loop, head.group(1), tuple(programs))
+
+
+Rows = Iterator[Tuple[int, str]]
+
+
+def _parse_program(line: str, number: int, rows: Rows, nests: Tuple[Nest, ...],
+                   index: int) -> Program:
+    m = re.match(r"program (\w+) y=(\S+) x=(\S+) depth=(\d+) \{$", line)
+    if m is None or index >= len(nests):
+        _unreadable(number, line)
+    assert m is not None
+    buffers: List[Buffer] = []
+    steps = _parse_steps(rows, buffers)
+    return Program(nests[index], m.group(1), _axis(m.group(2)), _axis(m.group(3)),
+                   tuple(buffers), steps, int(m.group(4)))
+
+
+def _axis(word: str) -> Optional[str]:
+    return None if word == "-" else word
+
+
+def _parse_steps(rows: Rows, buffers: List[Buffer]) -> Tuple[Step, ...]:
+    steps: List[Step] = []
+    for number, raw in rows:
+        line = raw.strip()
+        if line == "}":
+            return tuple(steps)
+        loop = re.match(r"(block|walk) (.*)\{$", line)
+        buffer = re.match(r"(\w+): (\w+) (\w+) (\w+) slot (\d+)$", line)
+        if loop:
+            body = _parse_steps(rows, buffers)
+            steps.append(Loop(loop.group(1), tuple(loop.group(2).split()), body))
+        elif buffer:
+            buffers.append(Buffer(buffer.group(1), buffer.group(2), buffer.group(3),
+                                  buffer.group(4), int(buffer.group(5))))
+        else:
+            steps.append(_parse_step(line, number))
+    raise IRError("the text ends inside a program", stage="kernel text")
+
+
+def _parse_step(line: str, number: int) -> Step:
+    out = re.match(r"copy_out out(\d+) \[(.*)\] (\w+)$", line)
+    if out:
+        return CopyOut(out.group(3), int(out.group(1)), _words(out.group(2)))
+    m = re.match(r"(\w+) = (\S+)(.*)$", line)
+    if m is None:
+        _unreadable(number, line)
+    assert m is not None
+    dst, op = m.group(1), m.group(2)
+    args, _, scalar = m.group(3).strip().partition("# ")
+    if op == "copy_in":
+        load = re.match(r"in(\d+) \[(.*)\]$", args)
+        if load is None:
+            _unreadable(number, line)
+        assert load is not None
+        dims = tuple(Dim(None) if w == "-" else Dim(w.rstrip("?"), w.endswith("?"))
+                     for w in _words(load.group(2)))
+        return CopyIn(dst, int(load.group(1)), dims)
+    value = _parse_scalar(scalar)
+    names = tuple(args.split())
+    if op == "fill":
+        return Fill(dst, value)
+    if op == "broadcast":
+        return Broadcast(dst, names[0])
+    kind, _, fold = op.partition(".")
+    if kind in ("accumulate", "finish"):
+        return (Accumulate if kind == "accumulate" else Finish)(fold, dst, names[0])
+    return Compute(op, dst, names, value)
+
+
+def _words(text: str) -> Tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _parse_scalar(text: str) -> StepScalar:
+    text = text.strip()
+    if not text:
+        return None
+    if text.startswith("size"):
+        return SizeOf(tuple(text.split()[1:]))
+    if text in ("True", "False"):
+        return text == "True"
+    return int(text) if re.match(r"-?\d+$", text) else float(text)
+
+
+def _unreadable(number: int, line: str) -> None:
+    raise IRError("line %d cannot be read: %s" % (number, line), stage="kernel text")

@@ -1,0 +1,96 @@
+"""The vector instructions a program may use: meaning in numpy, operand types, Ascend C call.
+
+`NAN_NOTE` marks instructions whose result for NaN operands the chip's manual leaves open: the
+schedule uses them only where a NaN cannot occur or where the loop IR says so.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, Dict, FrozenSet
+
+import numpy as np
+
+REAL = frozenset(("float16", "float32"))
+NUMBER = REAL | frozenset(("int16", "int32"))
+SELECTABLE = frozenset(("float16", "float32", "int32"))
+
+
+@dataclass(frozen=True)
+class VectorOp:
+    """`call`: Ascend C name. `scalar`: takes a scalar. `mask`: 'out', 'in' or ''."""
+
+    arity: int
+    dtypes: FrozenSet[str]
+    numpy: Callable
+    call: str
+    scalar: bool = False
+    mask: str = ""
+    in_place: bool = True
+
+
+def _compare(function: Callable, mode: str, dtypes: FrozenSet[str] = REAL) -> VectorOp:
+    return VectorOp(2, dtypes, function, "CMPMODE::" + mode, mask="out", in_place=False)
+
+
+def _compares(function: Callable, mode: str) -> VectorOp:
+    return VectorOp(1, REAL, function, "CMPMODE::" + mode, scalar=True, mask="out",
+                    in_place=False)
+
+
+def _tanh(x):
+    return np.tanh(x.astype(np.float64)).astype(x.dtype)
+
+
+VECTOR_OPS: Dict[str, VectorOp] = {
+    "abs": VectorOp(1, REAL, np.abs, "Abs"),
+    "exp": VectorOp(1, REAL, np.exp, "Exp"),
+    "ln": VectorOp(1, REAL, np.log, "Ln"),
+    "sqrt": VectorOp(1, REAL, np.sqrt, "Sqrt"),
+    "tanh": VectorOp(1, REAL, _tanh, "Tanh", in_place=False),
+    "add": VectorOp(2, NUMBER, np.add, "Add"),
+    "sub": VectorOp(2, NUMBER, np.subtract, "Sub"),
+    "mul": VectorOp(2, NUMBER, np.multiply, "Mul"),
+    "div": VectorOp(2, REAL, np.divide, "Div"),
+    "max": VectorOp(2, NUMBER, np.maximum, "Max"),
+    "min": VectorOp(2, NUMBER, np.minimum, "Min"),
+    "adds": VectorOp(1, NUMBER, np.add, "Adds", scalar=True),
+    "muls": VectorOp(1, NUMBER, np.multiply, "Muls", scalar=True),
+    "lt": _compare(np.less, "LT"),
+    "gt": _compare(np.greater, "GT"),
+    "le": _compare(np.less_equal, "LE"),
+    "ge": _compare(np.greater_equal, "GE"),
+    "ne": _compare(np.not_equal, "NE"),
+    "eq": _compare(np.equal, "EQ", SELECTABLE),
+    "lts": _compares(np.less, "LT"),
+    "gts": _compares(np.greater, "GT"),
+    "les": _compares(np.less_equal, "LE"),
+    "ges": _compares(np.greater_equal, "GE"),
+    "nes": _compares(np.not_equal, "NE"),
+    "eqs": _compares(np.equal, "EQ"),
+    "select": VectorOp(3, SELECTABLE, np.where, "Select", mask="in", in_place=False),
+    "selects": VectorOp(2, REAL, np.where, "Select", scalar=True, mask="in", in_place=False),
+    "cast": VectorOp(1, NUMBER, np.asarray, "Cast", in_place=False),
+    "trunc": VectorOp(1, NUMBER, np.trunc, "Cast", in_place=False),
+}
+"""`cast` rounds to nearest even, `trunc` towards zero. `selects` has the scalar for false."""
+
+NAN_NOTE = frozenset(("max", "min"))
+
+ROUND_MODES: Dict[str, Dict[str, str]] = {
+    "float16": {"float32": "NONE", "int8": "RINT", "uint8": "RINT", "int16": "RINT",
+                "int32": "RINT"},
+    "bfloat16": {"float32": "NONE", "int32": "RINT"},
+    "float32": {"float16": "RINT", "bfloat16": "RINT", "int16": "RINT", "int32": "RINT",
+                "int64": "RINT"},
+    "int8": {"float16": "NONE"},
+    "uint8": {"float16": "NONE"},
+    "int16": {"float16": "RINT", "float32": "NONE"},
+    "int32": {"float32": "RINT", "int16": "NONE", "int64": "NONE"},
+    "int64": {"float32": "RINT", "int32": "NONE"},
+}
+"""Casts the chip has, source to target, with the mode `cast` uses. RINT pairs know TRUNC too."""
+
+ITEM_BYTES: Dict[str, int] = {
+    "float16": 2, "bfloat16": 2, "float32": 4, "int8": 1, "uint8": 1, "int16": 2, "int32": 4,
+    "int64": 8,
+}

@@ -1,0 +1,142 @@
+"""The rules of the kernel IR. A breach is a bug of the schedule, so it is an `IRError`."""
+from __future__ import annotations
+
+from typing import Dict, Set, Tuple
+
+from tf_autofuse.errors import IRError
+from tf_autofuse.kernel.ir import (
+    POSITIONS,
+    SHAPES,
+    Accumulate,
+    Broadcast,
+    Buffer,
+    Compute,
+    CopyIn,
+    CopyOut,
+    Finish,
+    Kernel,
+    Loop,
+    Program,
+    Step,
+    read,
+    written,
+)
+from tf_autofuse.kernel.vector import ITEM_BYTES, ROUND_MODES, VECTOR_OPS
+from tf_autofuse.loop import verify as loop_verify
+
+STAGE = "kernel"
+
+
+def verify(kernel: Kernel) -> None:
+    """Check buffers, instruction types, shapes and order; IRError names the buffer at fault."""
+    loop_verify.verify(kernel.loop)
+    for program in kernel.programs:
+        _check_buffers(program)
+        _Checker(kernel, program).steps(program.steps, (), set())
+    stored = sorted(s.output for p in kernel.programs for s in _outs(p.steps))
+    if stored != list(range(len(kernel.loop.outputs))):
+        raise IRError("outputs %s are written, not each one once" % stored, stage=STAGE)
+
+
+def _outs(steps: Tuple[Step, ...]):
+    for step in steps:
+        if isinstance(step, Loop):
+            yield from _outs(step.body)
+        elif isinstance(step, CopyOut):
+            yield step
+
+
+def _check_buffers(program: Program) -> None:
+    slots: Dict[int, Buffer] = {}
+    for buffer in program.buffers:
+        if buffer.position not in POSITIONS or buffer.shape not in SHAPES:
+            _bad(buffer.name, "position %s, shape %s" % (buffer.position, buffer.shape))
+        if buffer.dtype != "mask" and buffer.dtype not in ITEM_BYTES:
+            _bad(buffer.name, "unknown dtype %s" % buffer.dtype)
+        other = slots.setdefault(buffer.slot, buffer)
+        if other is not buffer and (other.position != "VECCALC" or buffer.position != "VECCALC"):
+            _bad(buffer.name, "shares the slot of queue buffer %s" % other.name)
+        if other.shape != buffer.shape or _item(other) != _item(buffer):
+            _bad(buffer.name, "shares a slot of another size with %s" % other.name)
+
+
+def _item(buffer: Buffer) -> int:
+    return 0 if buffer.dtype == "mask" else ITEM_BYTES[buffer.dtype]
+
+
+class _Checker:
+    def __init__(self, kernel: Kernel, program: Program) -> None:
+        self.kernel, self.program = kernel, program
+        self.by_name = {buffer.name: buffer for buffer in program.buffers}
+
+    def steps(self, steps: Tuple[Step, ...], loops: Tuple[str, ...], filled: Set[str]) -> None:
+        """`loops`: axes open here; `filled`: buffers that hold something."""
+        for step in steps:
+            if isinstance(step, Loop):
+                self._loop(step, loops, filled)
+                continue
+            for name in read(step) + ((written(step) or "",) if written(step) else ()):
+                if name not in self.by_name:
+                    _bad(name, "no such buffer")
+            for name in read(step):
+                if name not in filled:
+                    _bad(name, "is read before it is written")
+            self._step(step)
+            if written(step) is not None:
+                filled.add(written(step) or "")
+
+    def _loop(self, loop: Loop, loops: Tuple[str, ...], filled: Set[str]) -> None:
+        nest = self.program.nest
+        want = nest.kept if loop.kind == "block" else nest.reduced
+        if loop.kind not in ("block", "walk") or loop.axes != want or set(loop.axes) & set(loops):
+            _bad(" ".join(loop.axes), "wrong %s loop" % loop.kind)
+        self.steps(loop.body, loops + loop.axes, set(filled))
+
+    def _step(self, step: Step) -> None:
+        if isinstance(step, Compute):
+            self._compute(step)
+        elif isinstance(step, CopyIn):
+            if self.by_name[step.dst].position != "VECIN":
+                _bad(step.dst, "copy_in into %s" % self.by_name[step.dst].position)
+            if not 0 <= step.input < len(self.kernel.loop.inputs):
+                _bad(step.dst, "copies unknown input %d" % step.input)
+        elif isinstance(step, CopyOut):
+            if self.by_name[step.src].position != "VECOUT":
+                _bad(step.src, "copy_out from %s" % self.by_name[step.src].position)
+        elif isinstance(step, Broadcast):
+            src, dst = self.by_name[step.src], self.by_name[step.dst]
+            if src.dtype != dst.dtype or src.shape == dst.shape or not (
+                    src.shape == "1" or dst.shape == "yx"):
+                _bad(step.dst, "broadcast of %s %s to %s %s" % (src.dtype, src.shape, dst.dtype,
+                                                                dst.shape))
+        elif isinstance(step, (Accumulate, Finish)):
+            if self.by_name[step.src].dtype != self.by_name[step.dst].dtype:
+                _bad(step.dst, "reduction changes the dtype")
+
+    def _compute(self, step: Compute) -> None:
+        op = VECTOR_OPS.get(step.op)
+        if op is None:
+            _bad(step.dst, "unknown instruction %s" % step.op)
+        assert op is not None
+        if len(step.srcs) != op.arity or op.scalar != (step.scalar is not None):
+            _bad(step.dst, "%s has the wrong operands" % step.op)
+        buffers = [self.by_name[name] for name in step.srcs + (step.dst,)]
+        if len({buffer.shape for buffer in buffers}) != 1:
+            _bad(step.dst, "%s on buffers of different shapes" % step.op)
+        dst, sources = buffers[-1], buffers[:-1]
+        if step.op in ("cast", "trunc"):
+            if dst.dtype not in ROUND_MODES.get(sources[0].dtype, {}):
+                _bad(step.dst, "no cast from %s to %s" % (sources[0].dtype, dst.dtype))
+            return
+        data = [b.dtype for b in sources if b.dtype != "mask"]
+        if op.mask != "out":
+            data.append(dst.dtype)
+        if len(set(data)) != 1 or data[0] not in op.dtypes:
+            _bad(step.dst, "%s does not take %s" % (step.op, " and ".join(data)))
+        masks = [b.name for b in buffers if b.dtype == "mask"]
+        if masks != {"": [], "in": [step.srcs[0]], "out": [step.dst]}[op.mask]:
+            _bad(step.dst, "%s has the wrong mask" % step.op)
+
+
+def _bad(node: str, message: str) -> None:
+    raise IRError(message, node=node, stage=STAGE)

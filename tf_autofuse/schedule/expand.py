@@ -1,0 +1,166 @@
+"""Loop IR operations as sequences of vector instructions that the chip has.
+
+A value lives in UB in a *register type*: bfloat16 as float32 (the chip has no bfloat16
+arithmetic; every bfloat16 is a float32), bool and 8-bit integers as float16 (exact up to 2048).
+"""
+from __future__ import annotations
+
+from typing import Dict, List, Tuple
+
+from tf_autofuse.errors import ScheduleError
+from tf_autofuse.kernel.ir import StepScalar
+from tf_autofuse.loop.ops import INTS
+
+REGISTER: Dict[str, str] = {
+    "float32": "float32", "float16": "float16", "bfloat16": "float32", "bool": "float16",
+    "int32": "int32", "int16": "int16", "int8": "float16", "uint8": "float16", "int64": "int64",
+}
+MEMORY: Dict[str, str] = dict({name: name for name in REGISTER}, bool="uint8")
+
+Instruction = Tuple[str, str, str, Tuple[str, ...], StepScalar]
+"""(instruction, register type of the result, result, operands, scalar). `a`, `b`, `c` are the
+operands of the operation, `r` its result, other names are temporaries; type `mask` is a mask."""
+
+
+def register_type(dtype: str, node: str = "") -> str:
+    """Register type of a loop IR dtype; ScheduleError when the vector core has none."""
+    if dtype not in REGISTER:
+        raise ScheduleError("the vector core has no %s" % dtype, node=node, stage="schedule")
+    return REGISTER[dtype]
+
+
+def expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str = "") -> List[Instruction]:
+    """Instructions for `op` on operands of loop dtypes `dtypes` with result `dtype`.
+
+    Raises ScheduleError when the chip cannot do it.
+    """
+    if op == "cast":
+        return _cast(dtypes[0], dtype, node)
+    kind = register_type(dtypes[-1], node)
+    if op in ("eq", "ne", "lt", "le", "gt", "ge"):
+        return _compare(op, kind, node)
+    if op == "select":
+        return [("nes", "mask", "m", ("a",), 0.0), ("select", kind, "r", ("m", "b", "c"), None)]
+    if dtype == "bool":
+        return _LOGIC[op]
+    if dtypes[0] in ("int8", "uint8", "int64"):
+        raise ScheduleError("no vector form of %s for %s" % (op, dtypes[0]), node=node,
+                            stage="schedule")
+    if op in ("max", "min") and dtypes[0] not in INTS:
+        return _pick(op, kind, narrow=dtypes[0] != "float32")
+    form = (_INT_FORMS if dtypes[0] in INTS else _REAL_FORMS).get(op)
+    if form is None:
+        raise ScheduleError("no vector form of %s for %s" % (op, dtypes[0]), node=node,
+                            stage="schedule")
+    return [(name, kind, dst, srcs, scalar) for name, dst, srcs, scalar in form]
+
+
+_LOGIC: Dict[str, List[Instruction]] = {
+    "and": [("mul", "float16", "r", ("a", "b"), None)],
+    "or": [("max", "float16", "r", ("a", "b"), None)],
+    "not": [("muls", "float16", "t", ("a",), -1.0), ("adds", "float16", "r", ("t",), 1.0)],
+}
+
+
+def _one(name: str, operands: int):
+    return [(name, "r", ("a", "b")[:operands], None)]
+
+
+_REAL_FORMS = {
+    "neg": [("muls", "r", ("a",), -1.0)],
+    "abs": _one("abs", 1), "exp": _one("exp", 1), "log": _one("ln", 1), "sqrt": _one("sqrt", 1),
+    "tanh": _one("tanh", 1), "add": _one("add", 2), "sub": _one("sub", 2), "mul": _one("mul", 2),
+    "div": _one("div", 2),
+    # The chip's own Rsqrt and Reciprocal are approximations.
+    "rsqrt": [("sqrt", "t", ("a",), None), ("fill", "u", (), 1.0), ("div", "r", ("u", "t"), None)],
+    "sigmoid": [
+        ("muls", "t", ("a",), -1.0), ("exp", "e", ("t",), None), ("adds", "d", ("e",), 1.0),
+        ("fill", "u", (), 1.0), ("div", "r", ("u", "d"), None),
+    ],
+}
+_INT_FORMS = {
+    "neg": [("muls", "r", ("a",), -1)],
+    "abs": [("muls", "t", ("a",), -1), ("max", "r", ("a", "t"), None)],
+    "add": _one("add", 2), "sub": _one("sub", 2), "mul": _one("mul", 2), "max": _one("max", 2),
+    "min": _one("min", 2),
+}
+
+
+def _pick(op: str, kind: str, narrow: bool) -> List[Instruction]:
+    """Maximum or minimum by compare and select: NaN and ties as the loop IR has them."""
+    test = {"max": "g", "min": "l"}[op] + ("e" if narrow else "t")
+    return [
+        (test, "mask", "m", ("a", "b"), None),
+        ("select", kind, "t", ("m", "a", "b"), None),
+        ("eq", "mask", "n", ("a", "a"), None),
+        ("select", kind, "r", ("n", "t", "a"), None),
+    ]
+
+
+def _compare(op: str, kind: str, node: str) -> List[Instruction]:
+    if kind == "int32":
+        return _compare_ints(op)
+    if kind not in ("float16", "float32"):
+        raise ScheduleError("no vector compare for %s" % kind, node=node, stage="schedule")
+    return [(op, "mask", "m", ("a", "b"), None)] + _to_bool("m", False)
+
+
+def _compare_ints(op: str) -> List[Instruction]:
+    """The chip compares int32 for equality only; the rest goes by max(a, b)."""
+    if op in ("eq", "ne"):
+        return [("eq", "mask", "m", ("a", "b"), None)] + _to_bool("m", op == "ne")
+    other = "a" if op in ("ge", "lt") else "b"
+    return [
+        ("max", "int32", "t", ("a", "b"), None), ("eq", "mask", "m", ("t", other), None),
+    ] + _to_bool("m", op in ("lt", "gt"))
+
+
+def _to_bool(mask: str, inverted: bool) -> List[Instruction]:
+    yes, no = (0.0, 1.0) if inverted else (1.0, 0.0)
+    return [("fill", "float16", "y", (), yes), ("selects", "float16", "r", (mask, "y"), no)]
+
+
+def _cast(source: str, target: str, node: str) -> List[Instruction]:
+    start, end = register_type(source, node), register_type(target, node)
+    if source == target:
+        return []
+    if target == "bool" and start == "int32":
+        return [("fill", start, "z", (), 0), ("eq", "mask", "m", ("a", "z"), None)
+                ] + _to_bool("m", True)
+    if target == "bool" and start in ("float16", "float32"):
+        return [("nes", "mask", "m", ("a",), 0.0)] + _to_bool("m", False)
+    if target == "bfloat16" and source == "float32":
+        return [("cast", "bfloat16", "t", ("a",), None), ("cast", "float32", "r", ("t",), None)]
+    if target == "bool" or target in ("int8", "uint8") and source != "bool":
+        raise ScheduleError("no vector cast from %s to %s" % (source, target), node=node,
+                            stage="schedule")
+    path = _CAST_PATHS.get((start, end))
+    if path is None:
+        raise ScheduleError("no vector cast from %s to %s" % (source, target), node=node,
+                            stage="schedule")
+    steps: List[Instruction] = []
+    for number, kind in enumerate(path):
+        last = number == len(path) - 1
+        cuts = kind in INTS and (path[number - 1] if number else start) not in INTS
+        steps.append(("trunc" if cuts else "cast", kind, "r" if last else "t%d" % number,
+                      ("a",) if number == 0 else ("t%d" % (number - 1),), None))
+    if target == "bfloat16" and source not in ("bool", "int8", "uint8") and start != "float32":
+        steps[-1] = steps[-1][:2] + ("w",) + steps[-1][3:]
+        steps += [("cast", "bfloat16", "q", ("w",), None), ("cast", "float32", "r", ("q",), None)]
+    return steps
+
+
+# Register types on the way; empty when the value stays as it is.
+_CAST_PATHS: Dict[Tuple[str, str], Tuple[str, ...]] = {
+    ("float16", "float16"): (), ("float32", "float32"): (), ("int32", "int32"): (),
+    ("int16", "int16"): (), ("int64", "int64"): (),
+    ("float16", "float32"): ("float32",), ("float32", "float16"): ("float16",),
+    ("float16", "int32"): ("int32",), ("float32", "int32"): ("int32",),
+    ("int32", "float32"): ("float32",), ("int32", "float16"): ("float32", "float16"),
+    ("int64", "int32"): ("int32",), ("int32", "int64"): ("int64",),
+    ("int64", "float32"): ("float32",), ("float32", "int64"): ("int64",),
+    ("int16", "float32"): ("float32",), ("int16", "float16"): ("float16",),
+    ("float16", "int64"): ("float32", "int64"), ("int64", "float16"): ("float32", "float16"),
+    ("float16", "int16"): ("int16",), ("float32", "int16"): ("int16",),
+    ("int32", "int16"): ("int16",), ("int16", "int32"): ("float32", "int32"),
+}

@@ -1,0 +1,69 @@
+"""UB slots by liveness: buffers whose lifetimes do not meet share one."""
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Dict, List, Sequence, Tuple
+
+from tf_autofuse.kernel.ir import Buffer, Compute, Loop, Step, read, written
+from tf_autofuse.kernel.vector import ITEM_BYTES, VECTOR_OPS
+
+Span = Tuple[int, int]
+
+
+def assign_slots(buffers: Sequence[Buffer], steps: Tuple[Step, ...]) -> Tuple[Buffer, ...]:
+    """`buffers` that some step uses, with their slots.
+
+    A buffer made outside of a loop and used inside lives until the loop ends. An instruction that
+    may work in place gives its result the slot of an operand that ends there.
+    """
+    order: List[Tuple[Step, Tuple[Span, ...]]] = []
+    _flatten(steps, (), order)
+    spans, in_place = _lifetimes(order)
+    free: Dict[Tuple[str, int], List[Tuple[int, int]]] = {}
+    placed: List[Buffer] = []
+    count = 0
+    for buffer in sorted((b for b in buffers if b.name in spans), key=lambda b: spans[b.name]):
+        start, end = spans[buffer.name]
+        key = (buffer.shape, 0 if buffer.dtype == "mask" else ITEM_BYTES[buffer.dtype])
+        pool = free.setdefault(key, [])
+        latest = start if buffer.name in in_place else start - 1
+        fit = [entry for entry in pool if entry[0] <= latest]
+        if buffer.position == "VECCALC" and fit:
+            pool.remove(fit[0])
+            slot = fit[0][1]
+        else:
+            slot, count = count, count + 1
+        if buffer.position == "VECCALC":
+            pool.append((end, slot))
+        placed.append(replace(buffer, slot=slot))
+    return tuple(placed)
+
+
+def _flatten(steps: Tuple[Step, ...], loops: Tuple[Span, ...], order: List) -> None:
+    for step in steps:
+        at = len(order)
+        order.append((step, loops))
+        if isinstance(step, Loop):
+            _flatten(step.body, loops + ((at, at + _count(step.body)),), order)
+
+
+def _count(steps: Tuple[Step, ...]) -> int:
+    return sum(1 + (_count(s.body) if isinstance(s, Loop) else 0) for s in steps)
+
+
+def _lifetimes(order: List) -> Tuple[Dict[str, Span], set]:
+    spans: Dict[str, Span] = {}
+    loops_of: Dict[str, Tuple[Span, ...]] = {}
+    in_place = set()
+    for at, (step, loops) in enumerate(order):
+        for name in read(step):
+            outside = [span for span in loops if span not in loops_of[name]]
+            end = outside[0][1] if outside else at
+            spans[name] = (spans[name][0], max(spans[name][1], end))
+        name = written(step)
+        if name is not None and name not in spans:
+            spans[name] = (at, at)
+            loops_of[name] = loops
+            if isinstance(step, Compute) and VECTOR_OPS[step.op].in_place:
+                in_place.add(name)
+    return spans, in_place
