@@ -1,0 +1,92 @@
+"""What a check found, and how it is shown."""
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any, Dict, List
+
+EXIT_OK = 0
+EXIT_PROBLEM = 1
+EXIT_DAMAGED = 2
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """One end of a fused node: the tensor it reads or writes (-1 = size known at run time)."""
+
+    name: str
+    dtype: str
+    shape: List[int]
+
+
+@dataclass(frozen=True)
+class FusedNode:
+    """A node that stands for several original operators."""
+
+    name: str
+    graph: str
+    type: str
+    kernel_key: str
+    op_names: List[str]
+    op_types: List[str]
+    inputs: List[TensorInfo]
+    outputs: List[TensorInfo]
+
+
+@dataclass
+class VerifyResult:
+    """Fused nodes, problems as sentences, operators that became dead, and the files compared."""
+
+    fused: List[FusedNode] = field(default_factory=list)
+    problems: List[str] = field(default_factory=list)
+    dead: List[str] = field(default_factory=list)
+    files: List[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """At least one node fused and no problem found."""
+        return bool(self.fused) and not self.problems
+
+    @property
+    def exit_code(self) -> int:
+        """0 when all holds, 1 otherwise."""
+        return EXIT_OK if self.ok else EXIT_PROBLEM
+
+    def to_dict(self) -> Dict[str, Any]:
+        """The result as plain dicts and lists."""
+        return dict(asdict(self), ok=self.ok)
+
+
+def render_json(result: VerifyResult) -> str:
+    """The result as indented JSON."""
+    return json.dumps(result.to_dict(), indent=2, ensure_ascii=False)
+
+
+def render_text(result: VerifyResult) -> str:
+    """The result for a reader: each fused node with its operators, then the problems."""
+    lines = []
+    for node in result.fused:
+        lines.append("fused {} ({}) in graph {}".format(node.name, node.type, node.graph))
+        for name, kind in zip(node.op_names, node.op_types):
+            lines.append("  op  {} ({})".format(name, kind))
+        for mark, ends in (("in ", node.inputs), ("out", node.outputs)):
+            lines.extend(
+                "  {} {} {} {}".format(mark, end.name, end.dtype, _shape(end.shape)) for end in ends
+            )
+    for name in result.dead:
+        lines.append("dead: {}".format(name))
+    for problem in result.problems:
+        lines.append("problem: {}".format(problem))
+    if not result.fused:
+        lines.append("nothing was fused")
+    verdict = "ok" if result.ok else "not ok"
+    lines.append(
+        "{}: {} fused, {} problems, {} files".format(
+            verdict, len(result.fused), len(result.problems), len(result.files)
+        )
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _shape(dims: List[int]) -> str:
+    return "[{}]".format(", ".join("?" if dim == -1 else str(dim) for dim in dims))
