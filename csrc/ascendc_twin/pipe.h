@@ -1,0 +1,278 @@
+// TPipe, TQue, TQueBind and TBuf: UB buffers and the queues that order the pipes.
+#ifndef ASCENDC_TWIN_PIPE_H_
+#define ASCENDC_TWIN_PIPE_H_
+
+#include "tensor.h"
+
+namespace ascendc_twin {
+
+constexpr int32_t kMaxBuffers = 64;
+constexpr int32_t kMaxPerDirection = 8;  // event ids of a pair of pipes
+
+// Takes `count` buffers of `bytes` from UB; the index of the first.
+inline int32_t TakeUb(int32_t count, uint32_t bytes, bool queue, Loc at) {
+  Core& core = This();
+  const uint32_t rounded = (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+  const uint64_t wanted = core.ub_used + static_cast<uint64_t>(rounded) * count;
+  if (wanted > core.device.ub_bytes) {
+    Refuse(at, "InitBuffer", "UB budget", "%llu bytes in use with this one, %u to hand out",
+           static_cast<unsigned long long>(wanted), core.device.ub_bytes);
+  }
+  const int32_t first = static_cast<int32_t>(core.buffers.size());
+  if (core.check && first + count > kMaxBuffers) {
+    Refuse(at, "InitBuffer", "buffer count", "%d buffers, at most %d", first + count, kMaxBuffers);
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    Buffer buffer;
+    buffer.start = core.ub_used;
+    buffer.bytes = rounded;
+    buffer.queued_kind = queue;
+    core.ub_used += rounded;
+    core.buffers.push_back(buffer);
+  }
+  return first;
+}
+
+// Source or destination of the queue that TQue<pos> is.
+constexpr AscendC::TPosition QueueEnd(AscendC::TPosition pos, bool source) {
+  using AscendC::TPosition;
+  if (pos == TPosition::VECIN) return source ? TPosition::GM : TPosition::VECIN;
+  return source ? TPosition::VECOUT : TPosition::GM;
+}
+
+}  // namespace ascendc_twin
+
+namespace AscendC {
+
+// The pipes that fill and empty the tensors of a queue from position src to position dst.
+template <TPosition src, TPosition dst, int32_t depth, int32_t mask = 0>
+class TQueBind {
+  static_assert(depth >= 1, "the twin has no in-place queues (depth 0)");
+  using Core = ascendc_twin::Core;
+  using State = ascendc_twin::BufferState;
+  using Loc = ascendc_twin::Loc;
+  static constexpr uint32_t kProducer =
+      src == TPosition::VECOUT ? ascendc_twin::kPipeV : ascendc_twin::kPipeMte2;
+  static constexpr uint32_t kConsumer =
+      dst == TPosition::VECIN ? ascendc_twin::kPipeV : ascendc_twin::kPipeMte3;
+
+ public:
+  template <typename T>
+  LocalTensor<T> AllocTensor(Loc at = Loc::Here()) {
+    Core& core = ascendc_twin::This();
+    for (int32_t i = 0; i < count_; ++i) {
+      const int32_t id = first_ + (next_ + i) % count_;
+      ascendc_twin::Buffer& buffer = core.buffers[id];
+      if (buffer.state != State::kFree) continue;
+      next_ = (next_ + i + 1) % count_;
+      buffer.state = State::kAllocated;
+      buffer.line = at.line;
+      ++buffer.generation;
+      core.Learn(kProducer, buffer.freed);
+      core.SetValid(buffer.start, buffer.bytes, false);
+      return Tensor<T>(id);
+    }
+    ascendc_twin::Refuse(at, "AllocTensor", "queue", "all %d buffers of the queue are in use",
+                         count_);
+  }
+
+  template <typename T>
+  bool EnQue(const LocalTensor<T>& tensor, Loc at = Loc::Here()) {
+    Core& core = ascendc_twin::This();
+    ascendc_twin::Buffer& buffer = Owned(tensor.place, "EnQue", at);
+    if (buffer.state != State::kAllocated && buffer.state != State::kDequeued) {
+      ascendc_twin::Refuse(at, "EnQue", "queue", "the tensor is not allocated");
+    }
+    if (queued_ == depth) {
+      ascendc_twin::Refuse(at, "EnQue", "queue", "%d tensors wait already: the depth of the queue",
+                           depth);
+    }
+    buffer.state = State::kQueued;
+    buffer.full = core.Snapshot(kProducer);
+    waiting_[(head_ + queued_++) % depth] = tensor.place.buffer;
+    return true;
+  }
+
+  template <typename T>
+  LocalTensor<T> DeQue(Loc at = Loc::Here()) {
+    if (queued_ == 0) ascendc_twin::Refuse(at, "DeQue", "queue", "the queue is empty");
+    Core& core = ascendc_twin::This();
+    const int32_t id = waiting_[head_];
+    head_ = (head_ + 1) % depth;
+    --queued_;
+    ascendc_twin::Buffer& buffer = core.buffers[id];
+    buffer.state = State::kDequeued;
+    core.Learn(kConsumer, buffer.full);
+    return Tensor<T>(id);
+  }
+
+  template <typename T>
+  void FreeTensor(LocalTensor<T>& tensor, Loc at = Loc::Here()) {
+    ascendc_twin::Buffer& buffer = Owned(tensor.place, "FreeTensor", at);
+    if (buffer.state == State::kFree) {
+      ascendc_twin::Refuse(at, "FreeTensor", "queue", "the tensor is free already");
+    }
+    if (buffer.state == State::kQueued) {
+      ascendc_twin::Refuse(at, "FreeTensor", "queue", "the tensor still waits in the queue");
+    }
+    buffer.state = State::kFree;
+    buffer.freed = ascendc_twin::This().Snapshot(kConsumer);
+  }
+
+  bool HasTensorInQue() { return queued_ > 0; }
+  bool VacantInQue() { return queued_ < depth; }
+  int32_t GetTensorCountInQue() { return queued_; }
+  bool HasIdleBuffer() {
+    const auto& buffers = ascendc_twin::This().buffers;
+    for (int32_t i = 0; i < count_; ++i) {
+      if (buffers[first_ + i].state == State::kFree) return true;
+    }
+    return false;
+  }
+
+ private:
+  friend class TPipe;
+
+  template <typename T>
+  LocalTensor<T> Tensor(int32_t id) const {
+    const ascendc_twin::Buffer& buffer = ascendc_twin::This().buffers[id];
+    LocalTensor<T> tensor;
+    tensor.place = {buffer.start, buffer.bytes, id, buffer.generation};
+    return tensor;
+  }
+
+  ascendc_twin::Buffer& Owned(const ascendc_twin::Place& place, const char* api, Loc at) {
+    if (place.buffer < first_ || place.buffer >= first_ + count_) {
+      ascendc_twin::Refuse(at, api, "queue", "the tensor is not of this queue");
+    }
+    ascendc_twin::Buffer& buffer = ascendc_twin::This().buffers[place.buffer];
+    if (buffer.generation != place.generation) {
+      ascendc_twin::Refuse(at, api, "queue", "the tensor was freed and allocated anew since");
+    }
+    return buffer;
+  }
+
+  void Attach(int32_t count, uint32_t bytes, Loc at) {
+    Core& core = ascendc_twin::This();
+    const bool in = kProducer == ascendc_twin::kPipeMte2;
+    int32_t& used = in ? core.in_buffers : core.out_buffers;
+    used += count;
+    if (core.check && used > ascendc_twin::kMaxPerDirection) {
+      ascendc_twin::Refuse(at, "InitBuffer", "event ids", "%d buffers in %s queues, at most %d",
+                           used, in ? "VECIN" : "VECOUT", ascendc_twin::kMaxPerDirection);
+    }
+    first_ = ascendc_twin::TakeUb(count, bytes, true, at);
+    count_ = count;
+    next_ = head_ = queued_ = 0;
+  }
+
+  int32_t first_ = 0, count_ = 0, next_ = 0, head_ = 0, queued_ = 0;
+  int32_t waiting_[depth] = {};
+};
+
+template <TPosition pos, int32_t depth, int32_t mask = 0>
+class TQue : public TQueBind<ascendc_twin::QueueEnd(pos, true), ascendc_twin::QueueEnd(pos, false),
+                             depth, mask> {
+  static_assert(pos == TPosition::VECIN || pos == TPosition::VECOUT,
+                "the twin has VECIN and VECOUT queues");
+};
+
+template <TPosition pos = TPosition::LCM>
+class TBuf {
+ public:
+  template <typename T>
+  LocalTensor<T> Get() {
+    return Part<T>(bytes_ / sizeof(T), 0);
+  }
+  template <typename T>
+  LocalTensor<T> Get(uint32_t len) {
+    return Part<T>(len, 0);
+  }
+  template <typename T>
+  LocalTensor<T> GetWithOffset(uint32_t size, uint32_t bufOffset) {
+    return Part<T>(size, bufOffset);
+  }
+
+ private:
+  friend class TPipe;
+  template <typename T>
+  LocalTensor<T> Part(uint64_t elements, uint32_t offset) const {
+    LocalTensor<T> tensor;
+    if (id_ < 0) return tensor;
+    const ascendc_twin::Buffer& buffer = ascendc_twin::This().buffers[id_];
+    tensor.place = {buffer.start + offset, static_cast<uint32_t>(elements * sizeof(T)), id_, 0};
+    return tensor;
+  }
+  int32_t id_ = -1;
+  uint32_t bytes_ = 0;
+};
+
+class TPipe {
+  using Loc = ascendc_twin::Loc;
+
+ public:
+  TPipe(Loc at = Loc::Here()) {
+    ascendc_twin::Core& core = ascendc_twin::This();
+    if (core.pipe != nullptr) {
+      ascendc_twin::Refuse(at, "TPipe", "one TPipe", "a kernel has one TPipe at a time");
+    }
+    core.pipe = this;
+  }
+  ~TPipe() { ascendc_twin::This().pipe = nullptr; }
+  TPipe(const TPipe&) = delete;
+  TPipe& operator=(const TPipe&) = delete;
+
+  template <TPosition src, TPosition dst, int32_t depth, int32_t mask>
+  bool InitBuffer(TQueBind<src, dst, depth, mask>& que, uint8_t num, uint32_t len,
+                  Loc at = Loc::Here()) {
+    que.Attach(num, len, at);
+    return true;
+  }
+  template <TPosition pos>
+  bool InitBuffer(TBuf<pos>& buf, uint32_t len, Loc at = Loc::Here()) {
+    buf.id_ = ascendc_twin::TakeUb(1, len, false, at);
+    buf.bytes_ = ascendc_twin::This().buffers[buf.id_].bytes;
+    return true;
+  }
+
+  TEventID FetchEventID(HardEvent event, Loc at = Loc::Here()) { return Pick(event, false, at); }
+  template <HardEvent event>
+  TEventID FetchEventID(Loc at = Loc::Here()) {
+    return Pick(event, false, at);
+  }
+  template <HardEvent event>
+  TEventID AllocEventID(Loc at = Loc::Here()) {
+    return Pick(event, true, at);
+  }
+  template <HardEvent event>
+  void ReleaseEventID(TEventID id, Loc at = Loc::Here()) {
+    uint8_t& taken = ascendc_twin::This().ids_taken[static_cast<size_t>(event)];
+    if (id < 0 || id > 7 || !(taken >> id & 1)) {
+      ascendc_twin::Refuse(at, "ReleaseEventID", "flag", "event id %d is not allocated", id);
+    }
+    taken = static_cast<uint8_t>(taken & ~(1u << id));
+  }
+
+ private:
+  // The lowest id that is free; those of queue buffers count from the other end.
+  static TEventID Pick(HardEvent event, bool take, Loc at) {
+    ascendc_twin::Core& core = ascendc_twin::This();
+    uint8_t& taken = core.ids_taken[static_cast<size_t>(event)];
+    const bool in = event == HardEvent::MTE2_V || event == HardEvent::V_MTE2;
+    const bool out = event == HardEvent::V_MTE3 || event == HardEvent::MTE3_V;
+    const int32_t queues = in ? core.in_buffers : out ? core.out_buffers : 0;
+    for (int32_t id = 0; id < ascendc_twin::kMaxPerDirection - queues; ++id) {
+      if (taken >> id & 1) continue;
+      if (take) taken = static_cast<uint8_t>(taken | 1u << id);
+      return static_cast<TEventID>(id);
+    }
+    ascendc_twin::Refuse(at, take ? "AllocEventID" : "FetchEventID", "event ids",
+                         "all 8 event ids are taken, %d of them by queue buffers", queues);
+  }
+};
+
+inline TPipe* GetTPipePtr() { return static_cast<TPipe*>(ascendc_twin::This().pipe); }
+
+}  // namespace AscendC
+
+#endif  // ASCENDC_TWIN_PIPE_H_

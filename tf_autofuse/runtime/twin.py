@@ -1,0 +1,207 @@
+"""Runs Ascend C kernel text on the CPU twin (csrc/ascendc_twin), with or without its checks."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass
+from typing import Any, Dict, List, Sequence, Tuple
+
+import numpy as np
+
+from .. import build, paths
+from ..errors import AutofuseError
+from .host import storage_dtype
+
+# -O1: a kernel runs a few times on small tensors, so the compiler's time is most of the cost.
+TWIN_FLAGS = (
+    "-O1",
+    "-std=c++17",
+    "-fPIC",
+    "-shared",
+    "-pthread",
+    "-ffp-contract=off",
+    "-fvisibility=hidden",
+    "-Wall",
+    "-Wno-unused",
+    "-Werror=narrowing",
+)
+_INPUT, _OUTPUT, _WORKSPACE = 0, 1, 2
+_GAP = 256  # bytes between buffers: an address past one is not inside the next
+_SYSTEM_WORKSPACE = 4096
+_UNWRITTEN = 0xCD
+
+
+class TwinError(AutofuseError):
+    """A kernel broke a rule of the hardware: what `rule`, in which `api` call, on which `line`.
+
+    `line` counts in the kernel text (0: not in one line); `core` is the block that failed.
+    """
+
+    def __init__(self, text: str, rule: str, api: str, line: int, core: int, entry: str) -> None:
+        message = "line {}: {}: {}: {} (core {})".format(line, api, rule, text, core)
+        super().__init__(message, node=entry, stage="twin")
+        self.text = text
+        self.rule = rule
+        self.api = api
+        self.line = line
+        self.core = core
+
+
+@dataclass(frozen=True)
+class TwinResult:
+    """Outputs and counters of a run.
+
+    `gm_read` and `gm_written` hold bytes per buffer: inputs, outputs, workspace.
+    `vector_repeats` counts 256-byte passes of the vector unit.
+    """
+
+    outputs: List[np.ndarray]
+    gm_read: List[int]
+    gm_written: List[int]
+    vector_instructions: int
+    vector_repeats: int
+
+
+class _Run(ctypes.Structure):
+    """AscendcTwinRun of twin_driver.h."""
+
+    _fields_ = [
+        ("pointers", ctypes.POINTER(ctypes.c_void_p)),
+        ("bytes", ctypes.POINTER(ctypes.c_int64)),
+        ("kinds", ctypes.POINTER(ctypes.c_int32)),
+        ("read", ctypes.POINTER(ctypes.c_int64)),
+        ("written", ctypes.POINTER(ctypes.c_int64)),
+        ("tiling", ctypes.c_void_p),
+        ("tiling_bytes", ctypes.c_int64),
+        ("tiling_key", ctypes.c_int64),
+        ("buffers", ctypes.c_int32),
+        ("block_dim", ctypes.c_int32),
+        ("vector_cores", ctypes.c_int32),
+        ("ub_bytes", ctypes.c_int32),
+        ("check", ctypes.c_int32),
+    ]
+
+
+class _Report(ctypes.Structure):
+    """AscendcTwinReport of twin_driver.h."""
+
+    _fields_ = [
+        ("vector_instructions", ctypes.c_int64),
+        ("vector_repeats", ctypes.c_int64),
+        ("core", ctypes.c_int64),
+        ("line", ctypes.c_int32),
+        ("api", ctypes.c_char * 64),
+        ("rule", ctypes.c_char * 64),
+        ("text", ctypes.c_char * 512),
+    ]
+
+
+_libraries: Dict[str, ctypes.CDLL] = {}
+
+
+def build_twin(source: str, entry: str) -> str:
+    """Path of the library that runs `entry` of a kernel text; BuildError when it is no C++.
+
+    The text stands first in the unit, unchanged, so that its lines keep their numbers.
+    """
+    unit = '{}\n#include "twin_driver.h"\nASCENDC_TWIN_ENTRY({})\n'.format(source, entry)
+    folder = os.path.join(paths.csrc_dir(), "ascendc_twin")
+    return build.build_library(unit, label=entry, flags=TWIN_FLAGS, include_dirs=(folder,))
+
+
+def run_twin(
+    source: str,
+    entry: str,
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[Tuple[Tuple[int, ...], str]],
+    tiling: bytes,
+    block_dim: int,
+    platform: Any,
+    workspace_bytes: int = 0,
+    check: bool = True,
+    tiling_key: int = 0,
+) -> TwinResult:
+    """Run an Ascend C kernel on `block_dim` cores of the twin.
+
+    The entry takes the GM addresses of inputs, outputs, workspace and tiling data, in this order;
+    parameters passed by value are read from the tiling bytes. `outputs` gives shape and dtype
+    name; bfloat16 arrays are uint16. Outputs start as bytes 0xCD. `platform` has `ub_bytes` (what
+    a kernel may use) and `vector_cores`.
+    Raises TwinError for a broken rule, BuildError when the text does not compile.
+    """
+    library = _load(build_twin(source, entry))
+    arrays = [np.ascontiguousarray(array) for array in inputs]
+    results = [np.empty(shape, storage_dtype(dtype)) for shape, dtype in outputs]
+    sizes = [array.nbytes for array in arrays + results] + [workspace_bytes]
+    kinds = [_INPUT] * len(arrays) + [_OUTPUT] * len(results) + [_WORKSPACE]
+    memory, starts = _global_memory(sizes)
+    for array, start in zip(arrays, starts):
+        memory[start : start + array.nbytes] = array.reshape(-1).view(np.uint8)
+    run, report, keep = _arguments(memory, starts, sizes, kinds, tiling)
+    run.tiling_key, run.block_dim, run.check = tiling_key, block_dim, int(check)
+    run.ub_bytes, run.vector_cores = platform.ub_bytes, platform.vector_cores
+    if library.ascendc_twin_run(ctypes.byref(run), ctypes.byref(report)) != 0:
+        raise TwinError(
+            report.text.decode("utf-8", "replace"),
+            report.rule.decode(),
+            report.api.decode(),
+            report.line,
+            report.core,
+            entry,
+        )
+    for result, start in zip(results, starts[len(arrays) :]):
+        result.reshape(-1).view(np.uint8)[:] = memory[start : start + result.nbytes]
+    return TwinResult(
+        results,
+        list(keep["read"]),
+        list(keep["written"]),
+        report.vector_instructions,
+        report.vector_repeats,
+    )
+
+
+def _load(path: str) -> ctypes.CDLL:
+    library = _libraries.get(path)
+    if library is None:
+        library = _libraries[path] = ctypes.CDLL(path)
+        library.ascendc_twin_run.argtypes = [ctypes.POINTER(_Run), ctypes.POINTER(_Report)]
+    return library
+
+
+def _global_memory(sizes: Sequence[int]) -> Tuple[np.ndarray, List[int]]:
+    """One array that holds all buffers with gaps between them, and where each starts in it."""
+    starts, position = [], 0
+    for index, size in enumerate(sizes):
+        position += _SYSTEM_WORKSPACE if index == len(sizes) - 1 else 0
+        starts.append(position)
+        position += -(-size // _GAP) * _GAP + _GAP
+    memory = np.full(position + _GAP, _UNWRITTEN, np.uint8)
+    skip = -memory.ctypes.data % _GAP
+    return memory[skip:], starts
+
+
+def _arguments(
+    memory: np.ndarray,
+    starts: Sequence[int],
+    sizes: Sequence[int],
+    kinds: Sequence[int],
+    tiling: bytes,
+) -> Tuple[_Run, _Report, Dict[str, Any]]:
+    """The structures of a run; the dict holds the arrays they point to."""
+    count = len(sizes)
+    base = memory.ctypes.data
+    keep = {
+        "pointers": (ctypes.c_void_p * count)(*[base + start for start in starts]),
+        "bytes": (ctypes.c_int64 * count)(*sizes),
+        "kinds": (ctypes.c_int32 * count)(*kinds),
+        "read": (ctypes.c_int64 * count)(),
+        "written": (ctypes.c_int64 * count)(),
+        "tiling": ctypes.create_string_buffer(bytes(tiling), len(tiling) + 1),
+    }
+    run = _Run(buffers=count, tiling_bytes=len(tiling))
+    for name in ("pointers", "bytes", "kinds", "read", "written"):
+        kind = dict(_Run._fields_)[name]
+        setattr(run, name, ctypes.cast(keep[name], kind))
+    run.tiling = ctypes.addressof(keep["tiling"])
+    return run, _Report(core=-1), keep
