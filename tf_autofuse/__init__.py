@@ -10,6 +10,9 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Mapping, Union
 
+# The folder `report` binds its name here when it is first imported: it must do so before the
+# function of that name is defined below.
+import tf_autofuse.report  # noqa: F401
 from tf_autofuse import flags as _flags
 from tf_autofuse import log as _log
 from tf_autofuse import paths as _paths

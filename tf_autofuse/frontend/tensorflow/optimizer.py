@@ -11,7 +11,9 @@ import gc
 import hashlib
 import threading
 from collections import OrderedDict
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, List, Optional
+
+from tensorflow.core.framework import node_def_pb2
 
 from tf_autofuse import flags, log
 from tf_autofuse.errors import AutofuseError, BuildError
@@ -23,10 +25,10 @@ from tf_autofuse.ge.engine import GraphEngine
 from tf_autofuse.ops import OPS
 from tf_autofuse.report.model import RECORDER, UnfusedEntry
 
-_REMEMBERED = 64  # answers kept; a fused graph is about as large as the graph itself
+_REMEMBERED = 64  # answers kept; one is about as large as its graph
 
 _lock = threading.RLock()
-_answers: "OrderedDict[bytes, Optional[bytes]]" = OrderedDict()
+_answers: "OrderedDict[bytes, Optional[List[bytes]]]" = OrderedDict()
 
 
 def optimize(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
@@ -37,20 +39,12 @@ def optimize(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
     """
     if not flags.current().enable_autofuse:
         return None
-    key = _digest(graph_def, info)
     with _lock:  # one graph at a time: kernels are numbered, and building uses all cores anyway
-        if key in _answers:
-            _answers.move_to_end(key)
-            return _answers[key]
         try:
-            answer = _fuse(graph_def, info)
+            return _answer(graph_def, info)
         except Exception as error:  # nothing may reach the model
             record_failure(error, str(info.get("id", "")))
-            answer = None
-        _answers[key] = answer
-        if len(_answers) > _REMEMBERED:
-            _answers.popitem(last=False)
-        return answer
+            return None
 
 
 def forget() -> None:
@@ -79,20 +73,28 @@ def _code(error: Exception) -> str:
     return "IMPORT" if getattr(error, "stage", "") == IMPORT_STAGE else "INTERNAL"
 
 
-def _fuse(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
-    if not _may_fuse(graph_def):
+def _answer(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
+    nodes, rest, _ = wire.split(graph_def)
+    if not any(wire.node_op(node) in _FUSIBLE for node in nodes):
         return None
+    key = _digest(nodes, info)
+    if key not in _answers:
+        _answers[key] = None  # the answer of a graph that fails
+        if len(_answers) > _REMEMBERED:
+            _answers.popitem(last=False)
+        _answers[key] = _fuse(graph_def, info)
+    _answers.move_to_end(key)
+    fused = _answers[key]
+    return None if fused is None else wire.join(fused, rest)
+
+
+def _fuse(graph_def: bytes, info: Dict[str, Any]) -> Optional[List[bytes]]:
+    """The nodes of the fused graph; None when nothing changed."""
     with _no_garbage_collection():
         graph, record = import_graph(graph_def, info)
         graph = GraphEngine().run(graph)
         fused = export_graph(graph, record)
-    return None if fused == graph_def else fused
-
-
-def _may_fuse(graph_def: bytes) -> bool:
-    """Whether any operator that fusion knows is in the nodes; a look at the bytes, not a parse."""
-    nodes, _, _ = wire.split(graph_def)
-    return any(wire.node_op(node) in _FUSIBLE for node in nodes)
+    return None if fused == graph_def else wire.split(fused)[0]
 
 
 @contextlib.contextmanager
@@ -107,13 +109,17 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _digest(graph_def: bytes, info: Dict[str, Any]) -> bytes:
-    digest = hashlib.blake2b(graph_def, digest_size=16)
+def _digest(nodes: List[bytes], info: Dict[str, Any]) -> bytes:
+    """Equal for equal nodes: the order of attributes in the bytes changes from call to call."""
+    digest = hashlib.blake2b(digest_size=16)
+    for node in nodes:
+        parsed = node_def_pb2.NodeDef.FromString(node)
+        digest.update(parsed.SerializeToString(deterministic=True))
     names = [sorted(info.get(part) or ()) for part in ("fetch", "feed", "preserve")]
     digest.update(repr((names, sorted(flags.current().to_dict().items()))).encode("utf-8"))
     return digest.digest()
 
 
 _FUSIBLE = frozenset(
-    tf_op.encode() for row in OPS.values() for tf_op in row.tf
-) | {op_types.COMPOSITION_OP.encode()}
+    name.encode() for row in OPS.values() for name in row.tf + (op_types.COMPOSITION_OP,)
+)
