@@ -4,12 +4,13 @@ A node keeps an attribute either as the Python value itself (str, float, bool, D
 int, or a non-empty list of one of these but Tensor) or, for kinds the Python face cannot express,
 as the `AttrDef` message it came in. Nothing is lost between reading a file and writing it.
 """
+
 from __future__ import annotations
 
 import struct
 from typing import Any, Dict
 
-from tf_autofuse.ge.proto import LIST_KINDS, ge
+from tf_autofuse.ge.proto import LIST_KINDS
 from tf_autofuse.ge.tensor import Tensor, TensorDesc
 from tf_autofuse.ge.types import (
     DATA_TYPE_OF_PROTO,
@@ -19,8 +20,6 @@ from tf_autofuse.ge.types import (
     format_of_layout,
     layout_name,
 )
-
-AttrDef = ge.AttrDef
 
 #: GE's notes about operator prototypes; their lists carry no `val_type` in files.
 BOOKKEEPING = frozenset(
@@ -97,7 +96,7 @@ def read_value(stored: Any) -> Any:
     kind = type(stored)
     if kind is list:
         return list(stored)
-    if kind is not AttrDef:
+    if kind is float or kind in _SCALAR_TYPES:
         return stored
     if stored.WhichOneof("value") == "list":
         return _read_list(stored.list)

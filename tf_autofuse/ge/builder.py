@@ -1,4 +1,5 @@
 """Make a Graph on the host; GE's own face has no way to add a node."""
+
 from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Sequence, Tuple

@@ -5,6 +5,7 @@ ge_proto, onnx and readable, DUMP_GRAPH_LEVEL selects stages, NPU_COLLECT_PATH, 
 ASCEND_WORK_PATH the folder. Unlike GE, the stages of the autofuser are written at the default
 level too, the folder follows the environment at every call, and a dump leaves the graph as it is.
 """
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,5 @@
 """Reading graph dumps: proto text, .air and, as far as it goes, the ONNX form."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,5 @@
 """The host GraphEngine: runs fusion passes over a graph in GE's stages and order."""
+
 from __future__ import annotations
 
 import itertools
@@ -66,9 +67,7 @@ class GraphEngine:
 
 def _owned(root: GraphData) -> List[GraphData]:
     graphs = [root] + root.owned_subgraphs()
-    used = {
-        name for data in graphs for node in data.nodes.values() for name in node.subgraph_names
-    }
+    used = {name for data in graphs for node in data.nodes.values() for name in node.subgraph_names}
     return [data for data in root.owned_subgraphs() if data.name in used]
 
 

@@ -1,4 +1,5 @@
 """Graph with the face of GE's Python package: no `add_node`, wrappers only, statuses as there."""
+
 from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Tuple

@@ -3,6 +3,7 @@
 A wrapper refers to the data weakly in GE's sense: each call makes a new wrapper, two wrappers of
 one node are not equal, and all of them raise RuntimeError once the node left its graph.
 """
+
 from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Tuple

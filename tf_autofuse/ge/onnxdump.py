@@ -4,6 +4,7 @@ Missing at every level: types as attributes, bytes, functions, graphs, lists of 
 empty lists, the link from control-flow operators to their subgraphs. Level 1 keeps strings and
 tensor data, level 2 drops them, level 3 keeps only names, types and edges.
 """
+
 from __future__ import annotations
 
 from typing import Any, Dict, Tuple

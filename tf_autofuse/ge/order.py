@@ -4,6 +4,7 @@ Ranks are tuples: nodes that take the place of one with rank r get r + (serial,)
 is renumbered. An edge that breaks the order is repaired by moving only the nodes between its ends
 (Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", 2006).
 """
+
 from __future__ import annotations
 
 from typing import Callable, Iterable, List, Optional, Set

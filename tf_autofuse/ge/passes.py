@@ -2,6 +2,7 @@
 
 The pattern API (`PatternFusionPass`, `DecomposePass`) exists only inside GE.
 """
+
 from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Type

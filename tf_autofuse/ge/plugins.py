@@ -3,6 +3,7 @@
 Pass files import `ge.graph` and `ge.passes`. Where no real GE package is installed these names
 lead to the host version; a real one is never hidden.
 """
+
 from __future__ import annotations
 
 import importlib
@@ -46,7 +47,7 @@ def provide_ge_names() -> None:
         return
     package = types.ModuleType("ge", "Host version of GE's Python package.")
     package._tf_autofuse_host = True  # type: ignore[attr-defined]
-    package.__path__ = []  # type: ignore[attr-defined]
+    package.__path__ = []
     graph = types.ModuleType("ge.graph", host_graph.__doc__)
     for name in host_graph.__all__:
         setattr(graph, name, getattr(host_graph, name))

@@ -4,6 +4,7 @@ No generated code, so one file serves protobuf 3.19 to current. The messages liv
 their own and never meet those of an installed GE. Attribute groups (symbol expressions of the
 autofuser) are not described; they survive as unknown fields.
 """
+
 from __future__ import annotations
 
 from types import SimpleNamespace
@@ -138,18 +139,16 @@ class _FileBuilder:
         field.type_name = ".{}.{}".format(self.file.package, kind)
 
 
-def _message_class(pool, full_name: str):
-    descriptor = pool.FindMessageTypeByName(full_name)
-    if hasattr(message_factory, "GetMessageClass"):  # protobuf 4.22 and later
-        return message_factory.GetMessageClass(descriptor)
-    return message_factory.MessageFactory(pool).GetPrototype(descriptor)
-
-
 def _namespace(package: str, enums: Dict, messages: Dict[str, str]) -> SimpleNamespace:
     pool = descriptor_pool.DescriptorPool()
     pool.AddSerializedFile(_FileBuilder(package, enums, messages).file.SerializeToString())
+    if hasattr(message_factory, "GetMessageClass"):  # protobuf 4.22 and later
+        class_of = message_factory.GetMessageClass
+    else:
+        class_of = message_factory.MessageFactory(pool).GetPrototype
     top: List[str] = [name for name in messages if "." not in name]
-    return SimpleNamespace(**{name: _message_class(pool, package + "." + name) for name in top})
+    descriptors = {name: pool.FindMessageTypeByName(package + "." + name) for name in top}
+    return SimpleNamespace(**{name: class_of(found) for name, found in descriptors.items()})
 
 
 #: Message classes of ge_ir.proto: ModelDef, GraphDef, OpDef, AttrDef, TensorDescriptor, ...

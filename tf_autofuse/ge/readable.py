@@ -2,6 +2,7 @@
 
 Control edges, shapes and types are not printed; only attributes the operator's prototype declares.
 """
+
 from __future__ import annotations
 
 import re

@@ -3,9 +3,11 @@
 Nothing of the graph changes unless the whole replacement can be made. The time goes with the size
 of the cluster and its edges, not with the size of the graph.
 """
+
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple
+import itertools
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.ge.graph import Graph, GraphData
 from tf_autofuse.ge.node import Node, NodeData
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 ORIGINAL_NAMES = "_datadump_original_op_names"
 ORIGINAL_TYPES = "_datadump_original_op_types"
 PASS_NAME = "pass_name"
+NOOP_IN = "noop_in_"
+NOOP_OUT = "noop_out_"
 
 _Edge = Tuple[NodeData, int]
 
@@ -119,7 +123,7 @@ class _Replacement:
 
     def _collect(self, boundary: SubgraphBoundary) -> List[NodeData]:
         """Nodes between the boundary's outputs and inputs, the outputs first."""
-        cut = set()
+        cut: Set[_Edge] = set()
         for subgraph_input in boundary._inputs.values():
             cut.update((node._node, port) for node, port in subgraph_input._ports)
         found: Dict[NodeData, None] = {}
@@ -144,9 +148,7 @@ class _Replacement:
             ("outputs", len(self.results), len(self.net_output.inputs)),
         ):
             if want != got:
-                raise _Refused(
-                    "the boundary has {} {}, the replacement {}".format(want, what, got)
-                )
+                raise _Refused("the boundary has {} {}, the replacement {}".format(want, what, got))
         for name in self.template.subgraphs:
             if name == self.graph.root.name or name in self.graph.root.subgraphs:
                 raise _Refused("a graph named {} is already there".format(name))
@@ -165,12 +167,14 @@ class _Replacement:
         replaced = "_".join(node.name for node in self.cluster)
         names: Dict[NodeData, str] = {}
         for node in self.bodies:
-            counter = 0
             stem = "{}_{}_".format(node.name, replaced)
-            while stem + str(counter) in self.graph.nodes:
-                counter += 1
-            names[node] = stem + str(counter)
+            free = (stem + str(count) for count in itertools.count())
+            names[node] = next(name for name in free if not self._taken(name))
         return names
+
+    def _taken(self, name: str) -> bool:
+        taken = self.graph.nodes
+        return name in taken or NOOP_IN + name in taken or NOOP_OUT + name in taken
 
     def run(self) -> None:
         """Change the graph."""
@@ -179,7 +183,7 @@ class _Replacement:
         after = max(node.rank for node in self.cluster) if ranked else ()
         new = self._add_nodes(last.order)
         first_in, first_out = self._move_controls(new)
-        self._move_outputs({node: copy for node, copy in zip(self.bodies, new)})
+        self._move_outputs(dict(zip(self.bodies, new)))
         self._remove_cluster()
         self.graph.root.subgraphs.update(self.template.subgraphs)
         if ranked:
@@ -245,8 +249,8 @@ class _Replacement:
         after = _unique(dst for node in self.cluster for dst in node.out_controls)
         before = [node for node in before if node not in inside]
         after = [node for node in after if node not in inside]
-        noop_in = self._add_noop("noop_in_" + new[0].name) if before else None
-        noop_out = self._add_noop("noop_out_" + new[0].name) if after else None
+        noop_in = self._add_noop(NOOP_IN + new[0].name) if before else None
+        noop_out = self._add_noop(NOOP_OUT + new[0].name) if after else None
         for node in new:
             if noop_in is not None:
                 node.link_control(noop_in)

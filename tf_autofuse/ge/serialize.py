@@ -1,4 +1,5 @@
 """GraphData to ge.proto.ModelDef and back, without loss."""
+
 from __future__ import annotations
 
 from typing import Any, Dict, List, Tuple
@@ -20,13 +21,11 @@ STAGE = "read graph"
 PEER_INDEX = "_src_out_peer_index_for_ge_txt_load"
 _CONTROL = "-1"
 _OP_FIELDS = ("name", "type", "input", "attr", "id", "input_desc", "output_desc", "subgraph_name")
-_MODEL_NUMBERS = (
-    "event_num label_num memory_size p2p_memory_size stream_num weight_size"
-).split()
+_MODEL_NUMBERS = ("event_num label_num memory_size p2p_memory_size stream_num weight_size").split()
 
 
 def split_input(text: str) -> Tuple[str, str]:
-    """"a:b:0" -> ("a:b", "0"): node names may hold colons, so the last one counts."""
+    """ "a:b:0" -> ("a:b", "0"): node names may hold colons, so the last one counts."""
     name, _, port = text.rpartition(":")
     return name, port
 
@@ -220,9 +219,9 @@ def _node_to_proto(node: NodeData, op: Any) -> None:
     op.subgraph_name.extend(node.subgraph_names)
 
 
-def _consumer_places(nodes: List[NodeData]) -> Dict:
+def _consumer_places(nodes: List[NodeData]) -> Dict[Any, int]:
     """Place of each edge end among its producer's consumers, by (consumer, port, producer)."""
-    places = {}
+    places: Dict[Any, int] = {}
     for node in nodes:
         for consumers in node.outputs:
             for place, (consumer, port) in enumerate(consumers):
@@ -232,6 +231,6 @@ def _consumer_places(nodes: List[NodeData]) -> Dict:
     return places
 
 
-def _peer_indexes(node: NodeData, places: Dict) -> List[int]:
+def _peer_indexes(node: NodeData, places: Dict[Any, int]) -> List[int]:
     data = [-1 if edge is None else places[node, port] for port, edge in enumerate(node.inputs)]
     return data + [places[node, producer] for producer in node.in_controls]

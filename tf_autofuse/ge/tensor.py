@@ -1,4 +1,5 @@
 """Shape, TensorDesc and Tensor with the face of GE's Python package."""
+
 from __future__ import annotations
 
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple

@@ -3,6 +3,7 @@
 The printer of the Python library spells floats its own way and its escapes changed over time, so
 dumps are printed here. Reading uses the Python library, with the line kept in the error.
 """
+
 from __future__ import annotations
 
 import math

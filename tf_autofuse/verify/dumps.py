@@ -1,4 +1,5 @@
 """Finding the graphs before and after fusing in a dump folder."""
+
 from __future__ import annotations
 
 import os
@@ -12,9 +13,7 @@ from tf_autofuse.ge.serialize import family
 from tf_autofuse.verify.result import VerifyResult
 from tf_autofuse.verify.structure import check_pair
 
-_FILE = re.compile(
-    r"ge_(proto|onnx)_(\d+)_(?:aclop_)?graph_(\d+)_(.+)\.(?:txt|pbtxt)$"
-)
+_FILE = re.compile(r"ge_(proto|onnx)_(\d+)_(?:aclop_)?graph_(\d+)_(.+)\.(?:txt|pbtxt)$")
 # Stage before and stage after, the autofuser's own first; GE itself writes the second pair.
 _STAGES = (
     ("AutofuseOptimize_Entry", "AutofuseOptimize_Exit"),
@@ -138,5 +137,4 @@ def check_text(path: str) -> None:
 
 def _lines(path: str) -> Iterator[Tuple[int, str]]:
     with open(path, encoding="latin-1", newline="\n") as file:
-        for number, line in enumerate(file, 1):
-            yield number, line
+        yield from enumerate(file, 1)

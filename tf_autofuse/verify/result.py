@@ -1,4 +1,5 @@
 """What a check found, and how it is shown."""
+
 from __future__ import annotations
 
 import json

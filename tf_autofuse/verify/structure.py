@@ -1,4 +1,5 @@
 """Whether one graph after fusing says the same as the graph before, by names and edges alone."""
+
 from __future__ import annotations
 
 from typing import Dict, List, Optional, Set, Tuple
@@ -47,8 +48,7 @@ class _PairCheck:
         self.fused = {
             node.name: node
             for node in after.ordered()
-            if node.name not in before.nodes
-            and (node.type == FUSED_TYPE or original_names(node))
+            if node.name not in before.nodes and (node.type == FUSED_TYPE or original_names(node))
         }
         # Operator of the graph before -> fused nodes it is in.
         self.home: Dict[str, List[str]] = {}
@@ -76,9 +76,7 @@ class _PairCheck:
         return set(names) <= set(original_names(self.fused[home]))
 
     def say(self, text: str, *args) -> None:
-        self.result.problems.append(
-            "graph {}: {}".format(self.after.name, text.format(*args))
-        )
+        self.result.problems.append("graph {}: {}".format(self.after.name, text.format(*args)))
 
     def run(self) -> None:
         for node in self.before.ordered():
@@ -138,9 +136,7 @@ class _PairCheck:
         if not self._stands_for(new, new_port, old, old_port):
             self.say("{} read {}:{} and reads {}:{}", where, old.name, old_port, new.name, new_port)
             return
-        self._same_tensor(
-            where, old.output_descs[old_port], new.output_descs[new_port]
-        )
+        self._same_tensor(where, old.output_descs[old_port], new.output_descs[new_port])
 
     def _stands_for(self, new: NodeData, new_port: int, old: NodeData, old_port: int) -> bool:
         """Whether an output after fusing may be what an output before it was."""
@@ -180,7 +176,10 @@ class _PairCheck:
         producer, producer_port = edge
         if not any(self._stands_for(producer, producer_port, *source) for source in sources):
             self.say(
-                "{} reads {}:{}, which its operators did not", node.name, producer.name, producer_port
+                "{} reads {}:{}, which its operators did not",
+                node.name,
+                producer.name,
+                producer_port,
             )
         where = "input {} of {}".format(port, node.name)
         self._same_tensor(where, producer.output_descs[producer_port], node.input_descs[port])
@@ -204,7 +203,9 @@ class _PairCheck:
         ]
         for want in ends:
             if not any(_equal(want, got) for got in node.output_descs):
-                self.say("{} lacks an output {} {}", node.name, want.data_type.name, want.shape.dims)
+                self.say(
+                    "{} lacks an output {} {}", node.name, want.data_type.name, want.shape.dims
+                )
         if not ends:
             self.say("nobody reads {}", node.name)
 
