@@ -87,6 +87,16 @@ def _release(version: str) -> int:
     return 100 * int(major) + int(minor)
 
 
+def _python_headers(tensorflow: ModuleType) -> str:
+    """The folder of Python.h: the interpreter's own, else the copy that TensorFlow brings."""
+    own = sysconfig.get_paths()["include"]
+    copy = os.path.join(
+        tensorflow.sysconfig.get_include(), "external", "local_config_python", "python_include"
+    )
+    has_own = os.path.exists(os.path.join(own, "Python.h"))
+    return copy if not has_own and os.path.isdir(copy) else own
+
+
 def _compile_flags(tensorflow: ModuleType) -> List[str]:
     import pybind11  # noqa: PLC0415  (needed for building only)
 
@@ -97,7 +107,7 @@ def _compile_flags(tensorflow: ModuleType) -> List[str]:
         flags += ["-isystem", flag[2:]] if flag.startswith("-I") else [flag]
     if release <= 206:
         flags.append("-std=c++14")
-    for folder in (pybind11.get_include(), sysconfig.get_paths()["include"]):
+    for folder in (pybind11.get_include(), _python_headers(tensorflow)):
         flags += ["-isystem", folder]
     return flags + [
         "-DAUTOFUSE_TF_VERSION={}".format(release),
