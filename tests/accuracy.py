@@ -1,0 +1,49 @@
+"""The accuracy rule: a fused result is never less accurate than TensorFlow's own.
+
+Against a float64 reference its error is at most TensorFlow's, or one unit in the last place of the
+output type, whichever is larger. NaN, infinities and signs of zero are those of TensorFlow.
+"""
+import numpy as np
+
+
+def to_float64(array, dtype):
+    """Any array of a test as float64; bfloat16 arrives as the type TensorFlow gives it."""
+    return np.asarray(array).astype(np.float32).astype(np.float64) if (
+        dtype == "bfloat16"
+    ) else np.asarray(array).astype(np.float64)
+
+
+def ulp(values, dtype):
+    """Distance of `values` (float64) to the next number of `dtype`."""
+    bits, lowest = {"float32": (24, -149), "float16": (11, -24), "bfloat16": (8, -133)}[dtype]
+    exponent = np.floor(np.log2(np.maximum(np.abs(values), 2.0 ** -1000)))
+    return np.exp2(np.maximum(exponent - (bits - 1), lowest))
+
+
+def assert_as_accurate(got, expected, reference, dtype, zero_signs=True):
+    """`expected` is TensorFlow's result, `reference` the float64 one; ints and bools are equal."""
+    got, expected = np.asarray(got), np.asarray(expected)
+    assert got.shape == expected.shape
+    assert got.dtype == expected.dtype
+    if dtype not in ("float32", "float16", "bfloat16"):
+        np.testing.assert_array_equal(got, expected)
+        return
+    got, expected = to_float64(got, dtype), to_float64(expected, dtype)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(expected))
+    # An overflow to infinity is right where the reference says so, even if TensorFlow's running
+    # sum overflowed earlier.
+    reference = np.asarray(reference, np.float64)
+    finite = np.isfinite(got) & np.isfinite(expected) & np.isfinite(reference)
+    same_infinity = (got == expected) | finite | np.isnan(got)
+    closer = np.isfinite(got) & ~np.isfinite(expected) & np.isfinite(reference)
+    assert np.all(same_infinity | closer), "infinities differ"
+    error, theirs = np.abs(got - reference), np.abs(expected - reference)
+    allowed = np.maximum(theirs, ulp(reference, dtype)) * (1 + 1e-12)
+    bad = finite & (error > allowed)
+    assert not bad.any(), "%d of %d too far off: got %r, TensorFlow %r, exact %r" % (
+        bad.sum(), bad.size, got[bad][:3], expected[bad][:3], reference[bad][:3]
+    )
+    if not zero_signs:
+        return
+    zeros = finite & (got == 0) & (expected == 0)
+    np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(expected[zeros]))

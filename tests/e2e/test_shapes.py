@@ -1,0 +1,74 @@
+"""Shapes: empty, scalar, one row, one column, odd tails, unknown dims, run-time broadcast."""
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tf_autofuse
+from harness import check, run_graph, sample
+
+
+@pytest.mark.parametrize(
+    "shape", [(0,), (0, 5), (5, 0), (), (1,), (1, 1), (1, 1000), (1000, 1), (33, 65), (2, 3, 4, 5)]
+)
+def test_elementwise_shapes(shape):
+    check(lambda x: tf.exp(tf.nn.relu(tf.abs(x))), [sample(shape, "float32", 1)])
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (1, 1), (1, 1000), (1000, 1), (257, 129)])
+def test_reduce_shapes(shape, axis):
+    x = sample(shape, "float32", 2, False)
+    check(lambda x: tf.reduce_sum(tf.abs(x), axis=axis), [x])
+    check(lambda x: tf.reduce_max(tf.negative(x), axis=axis), [x])
+
+
+def test_unknown_dims_share_one_kernel():
+    entries = []
+    for rows in (1, 4, 9):
+        x, b = sample((rows, 16), "float32", rows), sample((16,), "float32", 7)
+        entries += check(
+            lambda x, b: tf.nn.relu(tf.add(tf.abs(x), b)), [x, b], [(None, 16), (16,)]
+        )
+    assert len({entry.key for entry in entries}) == 1
+    assert entries[0].inputs[0].shape in ((None, 16), (16,))
+
+
+@pytest.mark.parametrize("rows", [(4, 4), (1, 4), (4, 1), (1, 1)])
+def test_run_time_broadcast(rows):
+    x, y = sample((rows[0], 8), "float32", 3), sample((rows[1], 8), "float32", 4)
+    check(lambda x, y: tf.exp(tf.subtract(x, y)), [x, y], [(None, 8), (None, 8)])
+    check(lambda x, y: tf.exp(tf.subtract(x, y)), [x, y], [(None, None), (None, None)])
+
+
+def test_a_large_array_is_cut_over_threads():
+    x = sample((513, 2049), "float32", 5)
+    check(lambda x: tf.exp(tf.nn.relu(tf.abs(x))), [x])
+    finite = sample((513, 2049), "float32", 5, False)
+    check(lambda x: tf.reduce_sum(tf.abs(x), axis=1), [finite])
+    check(lambda x: tf.reduce_sum(tf.abs(x), axis=0), [finite])
+    check(lambda x: tf.reduce_mean(tf.square(x)), [finite])
+
+
+def test_shapes_that_do_not_fit_are_an_error_of_the_model():
+    x, y = np.ones((4, 8), "float32"), np.ones((3, 8), "float32")
+    tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+    try:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            run_graph(
+                lambda x, y: tf.exp(tf.subtract(x, y)), [x, y], [(None, 8), (None, 8)]
+            )
+    finally:
+        tf_autofuse.disable()
+
+
+def test_several_outputs_and_a_reduction_of_the_same_value():
+    x = sample((6, 50), "float32", 6, False)
+
+    def build(x):
+        activation = tf.nn.relu(tf.abs(x))
+        return [tf.exp(activation), activation, tf.reduce_sum(activation, axis=1)]
+
+    (entry,) = check(build, [x])
+    assert len(entry.outputs) == 3
+    assert entry.gm_bytes == entry.gm_lower_bound == 4 * (3 * 300 + 6)
+    assert entry.gm_bytes_unfused > entry.gm_bytes
