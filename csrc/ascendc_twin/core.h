@@ -138,7 +138,7 @@ class Core {
                     mixed_line);
     }
     Refuse(at, api, "unwritten UB", "uses UB bytes [%u, %u), of which byte %u was never written%s",
-           begin, begin + bytes, i, note);
+           begin, begin + bytes, i - begin, note);
   }
 
   // A tensor operand: alive, inside its buffer, and aligned as the instruction demands.

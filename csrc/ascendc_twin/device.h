@@ -133,7 +133,9 @@ class Device {
                "SyncAll between", CoreOf(w), static_cast<long long>(core),
                static_cast<long long>(i), buffer);
       }
-      b.writers[i] = Stamp(core, atomic);
+      // Adding to what this core itself set in this epoch does not make the setting atomic.
+      const bool set_now = w != 0 && w >> 16 == (epoch_ & 0xffffu) && !(w & kAtomicBit);
+      b.writers[i] = Stamp(core, atomic && !set_now);
     }
   }
 
