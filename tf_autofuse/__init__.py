@@ -68,8 +68,9 @@ def _hook() -> None:
     adapter = standins.real_adapter()
     if adapter is not None:
         os.environ.setdefault(PASS_PATH, _paths.passes_dir())
-        _log.get_logger().info("%s is installed: GE runs the passes in %s", adapter,
-                               os.environ[PASS_PATH])
+        _log.get_logger().info(
+            "%s is installed: GE runs the passes in %s", adapter, os.environ[PASS_PATH]
+        )
         return
     from tf_autofuse.errors import BuildError
     from tf_autofuse.frontend.tensorflow import intercept, optimizer

@@ -95,8 +95,9 @@ def test_off_means_untouched(plugin):
 
 def test_a_pass_rewrites_the_graph(plugin):
     plugin(FUSE_ABS)
-    nodes = {n.name: n for n in graph_pb2.GraphDef.FromString(
-        optimizer.optimize(graph_def(), INFO)).node}
+    nodes = {
+        n.name: n for n in graph_pb2.GraphDef.FromString(optimizer.optimize(graph_def(), INFO)).node
+    }
     assert nodes["fused_y"].op == "AutofusedKernel" and list(nodes["fused_y"].input) == ["x"]
     assert nodes["y"].op == "Identity" and list(nodes["z"].input) == ["fused_y"]
 

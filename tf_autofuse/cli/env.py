@@ -71,7 +71,9 @@ def _compiler(name: str) -> str:
     if path is None:
         return "not found"
     done = subprocess.run(
-        [path, "--version"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        universal_newlines=True,
+        [path, "--version"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     return "{} ({})".format((done.stdout.splitlines() or ["unknown version"])[0], path)

@@ -27,7 +27,9 @@ def add_parser(commands: Any) -> None:
         description="Runs a script, or a module with -m, as python would. NPU packages that are "
         "not installed are replaced by stand-ins. The exit code is the script's.",
     )
-    parser.add_argument("--flags", metavar="STR", help="flags as in AUTOFUSE_FLAGS; they win over it")
+    parser.add_argument(
+        "--flags", metavar="STR", help="flags as in AUTOFUSE_FLAGS; they win over it"
+    )
     parser.add_argument("--report", metavar="FILE", help="write the report as JSON")
     parser.add_argument("--dump", metavar="DIR", help="write GE graph dumps into this folder")
     parser.add_argument("--quiet", action="store_true", help="print no summary")
@@ -76,7 +78,10 @@ def _chosen_flags(options: argparse.Namespace) -> Any:
     given: Dict[str, Any] = flags.parse_overrides(options.flags)
     on = given.get("enable_autofuse", in_environment.get("enable_autofuse"))
     if on is None:
-        _say(options, "autofuse is on for this run; AUTOFUSE_FLAGS=--enable_autofuse=false turns it off")
+        _say(
+            options,
+            "autofuse is on for this run; AUTOFUSE_FLAGS=--enable_autofuse=false turns it off",
+        )
     elif not on:
         _say(options, "autofuse is off: --enable_autofuse=false")
         return None

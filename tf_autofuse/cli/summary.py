@@ -9,13 +9,15 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def summary_lines(report: Any) -> List[str]:
-    """What a `Report` says: kernels, operators, calls, memory traffic saved, what was left alone."""
+    """What a `Report` says: kernels, operators, calls, traffic saved, and what was left alone."""
     kernels = report.kernels
     operators = sum(len(kernel.op_names) for kernel in kernels)
     calls = sum(kernel.calls for kernel in kernels)
     lines = [
         "{} fused from {}, {}, {} of memory traffic saved".format(
-            _count(len(kernels), "kernel"), _count(operators, "operator"), _count(calls, "call"),
+            _count(len(kernels), "kernel"),
+            _count(operators, "operator"),
+            _count(calls, "call"),
             byte_text(sum(_saved(kernel) for kernel in kernels)),
         )
     ]

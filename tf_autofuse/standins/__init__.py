@@ -1,8 +1,9 @@
-"""Host stand-ins for the NPU packages that scripts import, offered only where the real ones are missing.
+"""Host stand-ins for the NPU packages that scripts import, for hosts without the real ones.
 
-The packages lie in the folder `path`, which goes to the END of ``sys.path``: an installed adapter, found
-earlier on the path, always wins.
+The packages lie in the folder `path`, which goes to the END of ``sys.path``: an installed adapter,
+found earlier on the path, always wins.
 """
+
 from __future__ import annotations
 
 import importlib.util

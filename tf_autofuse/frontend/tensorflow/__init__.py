@@ -1,1 +1,1 @@
-"""TensorFlow frontend: GraphDef to ge.Graph and back, and the hook into TensorFlow's graph optimizer."""
+"""TensorFlow frontend: GraphDef to ge.Graph and back, and the hook into its graph optimizer."""

@@ -106,7 +106,7 @@ class _Exporter:
         return inputs
 
     def _controls(self, live: Any) -> List[str]:
-        """TF names of the nodes to wait for; a NoOp that a rewrite put between is looked through."""
+        """TF names of the nodes to wait for, seen through the NoOps that a rewrite put between."""
         names: Dict[str, None] = {}
         seen: Set[str] = set()
         waiting = list(reversed(live.get_in_control_nodes()))

@@ -32,7 +32,9 @@ ATTR_SYMBOLS = "_symbolic_dims"  # of an output
 Shapes = Dict[str, List[Tuple[int, Optional[Sequence[int]]]]]
 
 
-def import_graph(graph_def: Any, info: Optional[Dict[str, Any]] = None) -> Tuple[Graph, ImportRecord]:
+def import_graph(
+    graph_def: Any, info: Optional[Dict[str, Any]] = None
+) -> Tuple[Graph, ImportRecord]:
     """The GE graph of a GraphDef (message or its bytes) and the record for `export_graph`.
 
     `info` may hold ``id``, the name lists ``fetch``, ``feed`` and ``preserve``, and ``shapes``:

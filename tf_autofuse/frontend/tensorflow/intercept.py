@@ -1,4 +1,4 @@
-"""Makes every TensorFlow session and eager context of the process carry the optimizer "NpuOptimizer".
+"""Makes every TensorFlow session and eager context carry the graph optimizer "NpuOptimizer".
 
 Two places are patched while installed. ``BaseSession.__init__`` is passed by every Session (also
 those of MonitoredSession, Estimator and Keras in graph mode). ``Context.config`` is what the eager

@@ -1,8 +1,10 @@
 """TF operators and attributes as GE knows them.
 
-The tables follow GE's own TensorFlow parser: one GE node per TF node, data inputs by position, every TF
-attribute kept under its TF name, plus the attributes that GE's plug-ins add for single operators.
+The tables follow GE's own TensorFlow parser: one GE node per TF node, data inputs by position,
+every TF attribute kept under its TF name, plus the attributes that GE's plug-ins add for single
+operators.
 """
+
 from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Optional
@@ -61,56 +63,77 @@ RENAMED: Dict[str, str] = {
 # TF operators that GE knows under the same name.
 SAME_NAME = frozenset(
     """
-    AutofusedKernel PlaceholderWithDefault Const Variable DestroyTemporaryVariable ReadVariableOp
-    VarIsInitializedOp Assign
-    AssignAdd AssignSub NoOp Identity IdentityN Snapshot StopGradient PreventGradient GuaranteeConst
-    ControlTrigger CheckNumerics Assert Switch RefSwitch Merge RefMerge Enter RefEnter Exit RefExit
-    NextIteration RefNextIteration LoopCond If StatelessIf While StatelessWhile Case StatelessCase
-    PartitionedCall StatefulPartitionedCall Abs Acos Acosh Asin Asinh Atan Atanh BesselI0e BesselI1e Ceil
-    Cos Cosh Dawsn Erf Erfc Expint Expm1 Floor FresnelCos FresnelSin Inv Invert Log1p LogicalNot Ndtri Neg
-    OnesLike PopulationCount Reciprocal Relu Relu6 Rint Rsqrt Selu Sigmoid Sign Sin Sinh Softplus Softsign
-    Spence Sqrt Square Tan Tanh ZerosLike IsFinite IsInf IsNan Digamma Lgamma Conj Erfinv Elu Exp Log Round
-    LeakyRelu Cast Bitcast Angle Real Imag ComplexAbs Add AddV2 Sub Mul MulNoNan Div RealDiv DivNoNan
-    FloorDiv TruncateDiv Mod FloorMod TruncateMod Pow Maximum Minimum SquaredDifference Atan2 Xdivy Xlogy
-    Xlog1py ApproximateEqual Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr
-    BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift Complex NextAfter Igamma Igammac Zeta Betainc Cross
-    CompareAndBitpack BiasAdd PRelu SelectV2 Select ClipByValue AddN AccumulateNV2 IgammaGradA ReluGrad
-    Relu6Grad LeakyReluGrad EluGrad SeluGrad SoftplusGrad SoftsignGrad TanhGrad SigmoidGrad SqrtGrad
-    RsqrtGrad InvGrad ReciprocalGrad AcosGrad AsinGrad AsinhGrad AtanGrad BiasAddGrad SoftmaxGrad
-    LogSoftmaxGrad MirrorPadGrad StridedSliceGrad BroadcastGradientArgs SoftmaxCrossEntropyWithLogits
-    SparseSoftmaxCrossEntropyWithLogits LRNGrad SigmoidCrossEntropyWithLogits EuclideanNorm ArgMin Cumsum
-    Cumprod CumulativeLogsumexp L2Loss SegmentSum SegmentMax UnsortedSegmentSum UnsortedSegmentMax
-    UnsortedSegmentMin UnsortedSegmentProd SparseSegmentSum SparseSegmentMean Bincount DenseBincount
-    HistogramFixedWidth InTopKV2 InTopK NthElement Reshape Squeeze ExpandDims Shape ShapeN Size Rank
-    Transpose ConjugateTranspose Pack Unpack Concat ConcatV2 ConcatOffset Split SplitV Slice StridedSlice
-    StridedSliceAssign Tile BroadcastTo BroadcastArgs Fill Empty OneHot LinSpace Range Pad PadV2 MirrorPad
-    ReverseV2 ReverseSequence InvertPermutation Gather GatherV2 GatherNd ScatterNd TensorScatterUpdate
-    TensorScatterAdd TensorScatterSub TensorScatterMax TensorScatterMin ScatterAdd ScatterSub ScatterMul
-    ScatterDiv ScatterMax ScatterMin ScatterUpdate ScatterNdAdd ScatterNdSub ScatterNdMax ScatterNdMin
-    ScatterNdUpdate Where Unique UniqueWithCounts ListDiff DynamicPartition DynamicStitch
-    ParallelDynamicStitch DepthToSpace SpaceToDepth BatchToSpace BatchToSpaceND SpaceToBatch SpaceToBatchND
-    Diag DiagPart MatrixDiag MatrixDiagPart MatrixSetDiag MatrixDiagV2 MatrixDiagPartV2 MatrixSetDiagV2
-    MatrixDiagV3 MatrixDiagPartV3 MatrixSetDiagV3 MatrixBandPart ExtractImagePatches Bucketize UpperBound
-    LowerBound DataFormatDimMap DataFormatVecPermute InplaceAdd InplaceSub InplaceUpdate
-    _ParallelConcatStart BatchMatMulV2 Einsum SparseTensorDenseMatMul Conv2D Conv3D Conv2DBackpropInput
-    Conv2DBackpropFilter MaxPool MaxPoolV2 AvgPool MaxPoolGrad AvgPoolGrad MaxPool3D AvgPool3DGrad
-    MaxPoolWithArgmax FusedBatchNormV2 LayerNorm LayerNormGrad Dropout LRN RandomUniform
-    RandomStandardNormal TruncatedNormal RandomUniformInt Multinomial RandomShuffle StatelessRandomUniformV2
-    StatelessRandomNormalV2 StatelessTruncatedNormalV2 ApplyAdam ApplyMomentum ApplyGradientDescent
-    ApplyRMSProp ApplyCenteredRMSProp ApplyAdagrad ApplyAdadelta ApplyAdaMax ApplyFtrl ApplyFtrlV2
-    ApplyProximalGradientDescent ApplyProximalAdagrad ApplyAddSign ApplyPowerSign ApplyAdagradDA
-    ApplyAdagradV2
+    AutofusedKernel PlaceholderWithDefault Const Variable DestroyTemporaryVariable
+    ReadVariableOp VarIsInitializedOp Assign AssignAdd AssignSub NoOp Identity IdentityN
+    Snapshot StopGradient PreventGradient GuaranteeConst ControlTrigger CheckNumerics Assert
+    Switch RefSwitch Merge RefMerge Enter RefEnter Exit RefExit NextIteration RefNextIteration
+    LoopCond If StatelessIf While StatelessWhile Case StatelessCase PartitionedCall
+    StatefulPartitionedCall Abs Acos Acosh Asin Asinh Atan Atanh BesselI0e BesselI1e Ceil Cos
+    Cosh Dawsn Erf Erfc Expint Expm1 Floor FresnelCos FresnelSin Inv Invert Log1p LogicalNot
+    Ndtri Neg OnesLike PopulationCount Reciprocal Relu Relu6 Rint Rsqrt Selu Sigmoid Sign Sin
+    Sinh Softplus Softsign Spence Sqrt Square Tan Tanh ZerosLike IsFinite IsInf IsNan Digamma
+    Lgamma Conj Erfinv Elu Exp Log Round LeakyRelu Cast Bitcast Angle Real Imag ComplexAbs Add
+    AddV2 Sub Mul MulNoNan Div RealDiv DivNoNan FloorDiv TruncateDiv Mod FloorMod TruncateMod
+    Pow Maximum Minimum SquaredDifference Atan2 Xdivy Xlogy Xlog1py ApproximateEqual Equal
+    NotEqual Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr BitwiseAnd BitwiseOr
+    BitwiseXor LeftShift RightShift Complex NextAfter Igamma Igammac Zeta Betainc Cross
+    CompareAndBitpack BiasAdd PRelu SelectV2 Select ClipByValue AddN AccumulateNV2 IgammaGradA
+    ReluGrad Relu6Grad LeakyReluGrad EluGrad SeluGrad SoftplusGrad SoftsignGrad TanhGrad
+    SigmoidGrad SqrtGrad RsqrtGrad InvGrad ReciprocalGrad AcosGrad AsinGrad AsinhGrad AtanGrad
+    BiasAddGrad SoftmaxGrad LogSoftmaxGrad MirrorPadGrad StridedSliceGrad BroadcastGradientArgs
+    SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits LRNGrad
+    SigmoidCrossEntropyWithLogits EuclideanNorm ArgMin Cumsum Cumprod CumulativeLogsumexp L2Loss
+    SegmentSum SegmentMax UnsortedSegmentSum UnsortedSegmentMax UnsortedSegmentMin
+    UnsortedSegmentProd SparseSegmentSum SparseSegmentMean Bincount DenseBincount
+    HistogramFixedWidth InTopKV2 InTopK NthElement Reshape Squeeze ExpandDims Shape ShapeN Size
+    Rank Transpose ConjugateTranspose Pack Unpack Concat ConcatV2 ConcatOffset Split SplitV
+    Slice StridedSlice StridedSliceAssign Tile BroadcastTo BroadcastArgs Fill Empty OneHot
+    LinSpace Range Pad PadV2 MirrorPad ReverseV2 ReverseSequence InvertPermutation Gather
+    GatherV2 GatherNd ScatterNd TensorScatterUpdate TensorScatterAdd TensorScatterSub
+    TensorScatterMax TensorScatterMin ScatterAdd ScatterSub ScatterMul ScatterDiv ScatterMax
+    ScatterMin ScatterUpdate ScatterNdAdd ScatterNdSub ScatterNdMax ScatterNdMin ScatterNdUpdate
+    Where Unique UniqueWithCounts ListDiff DynamicPartition DynamicStitch ParallelDynamicStitch
+    DepthToSpace SpaceToDepth BatchToSpace BatchToSpaceND SpaceToBatch SpaceToBatchND Diag
+    DiagPart MatrixDiag MatrixDiagPart MatrixSetDiag MatrixDiagV2 MatrixDiagPartV2
+    MatrixSetDiagV2 MatrixDiagV3 MatrixDiagPartV3 MatrixSetDiagV3 MatrixBandPart
+    ExtractImagePatches Bucketize UpperBound LowerBound DataFormatDimMap DataFormatVecPermute
+    InplaceAdd InplaceSub InplaceUpdate _ParallelConcatStart BatchMatMulV2 Einsum
+    SparseTensorDenseMatMul Conv2D Conv3D Conv2DBackpropInput Conv2DBackpropFilter MaxPool
+    MaxPoolV2 AvgPool MaxPoolGrad AvgPoolGrad MaxPool3D AvgPool3DGrad MaxPoolWithArgmax
+    FusedBatchNormV2 LayerNorm LayerNormGrad Dropout LRN RandomUniform RandomStandardNormal
+    TruncatedNormal RandomUniformInt Multinomial RandomShuffle StatelessRandomUniformV2
+    StatelessRandomNormalV2 StatelessTruncatedNormalV2 ApplyAdam ApplyMomentum
+    ApplyGradientDescent ApplyRMSProp ApplyCenteredRMSProp ApplyAdagrad ApplyAdadelta
+    ApplyAdaMax ApplyFtrl ApplyFtrlV2 ApplyProximalGradientDescent ApplyProximalAdagrad
+    ApplyAddSign ApplyPowerSign ApplyAdagradDA ApplyAdagradV2
     """.split()
 )
 
-# TF DataType number -> ge::DataType; quantised types become their plain integers, as in GE's parser.
+# TF DataType number -> ge::DataType; quantised types become plain integers, as in GE's parser.
 GE_DTYPE: Dict[int, DataType] = {
-    1: DataType.DT_FLOAT, 2: DataType.DT_DOUBLE, 3: DataType.DT_INT32, 4: DataType.DT_UINT8,
-    5: DataType.DT_INT16, 6: DataType.DT_INT8, 7: DataType.DT_STRING, 8: DataType.DT_COMPLEX64,
-    9: DataType.DT_INT64, 10: DataType.DT_BOOL, 11: DataType.DT_INT8, 12: DataType.DT_UINT8,
-    13: DataType.DT_INT32, 14: DataType.DT_BF16, 15: DataType.DT_INT16, 16: DataType.DT_UINT16,
-    17: DataType.DT_UINT16, 18: DataType.DT_COMPLEX128, 19: DataType.DT_FLOAT16, 20: DataType.DT_RESOURCE,
-    21: DataType.DT_VARIANT, 22: DataType.DT_UINT32, 23: DataType.DT_UINT64,
+    1: DataType.DT_FLOAT,
+    2: DataType.DT_DOUBLE,
+    3: DataType.DT_INT32,
+    4: DataType.DT_UINT8,
+    5: DataType.DT_INT16,
+    6: DataType.DT_INT8,
+    7: DataType.DT_STRING,
+    8: DataType.DT_COMPLEX64,
+    9: DataType.DT_INT64,
+    10: DataType.DT_BOOL,
+    11: DataType.DT_INT8,
+    12: DataType.DT_UINT8,
+    13: DataType.DT_INT32,
+    14: DataType.DT_BF16,
+    15: DataType.DT_INT16,
+    16: DataType.DT_UINT16,
+    17: DataType.DT_UINT16,
+    18: DataType.DT_COMPLEX128,
+    19: DataType.DT_FLOAT16,
+    20: DataType.DT_RESOURCE,
+    21: DataType.DT_VARIANT,
+    22: DataType.DT_UINT32,
+    23: DataType.DT_UINT64,
 }
 # What a fused kernel may read or write; quantised numbers above never come back.
 TF_DTYPE: Dict[int, int] = {
@@ -119,8 +142,11 @@ TF_DTYPE: Dict[int, int] = {
 REF_DTYPE_OFFSET = 100
 
 _FORMATS = {
-    "NCHW": Format.FORMAT_NCHW, "NHWC": Format.FORMAT_NHWC, "NDHWC": Format.FORMAT_NDHWC,
-    "NCDHW": Format.FORMAT_NCDHW, "ND": Format.FORMAT_ND,
+    "NCHW": Format.FORMAT_NCHW,
+    "NHWC": Format.FORMAT_NHWC,
+    "NDHWC": Format.FORMAT_NDHWC,
+    "NCDHW": Format.FORMAT_NCDHW,
+    "ND": Format.FORMAT_ND,
 }
 
 
@@ -150,8 +176,8 @@ def ge_format(node_def: Any) -> Format:
 def ge_attrs(node_def: Any) -> Dict[str, Any]:
     """All attributes that the GE node of a NodeDef carries.
 
-    Values are what ``Node.set_attr`` takes. TF values without a GE kind on the Python face (functions,
-    empty lists, lists of shapes, ...) are left to the NodeDef, which the importer keeps.
+    Values are what ``Node.set_attr`` takes. TF values without a GE kind on the Python face
+    (functions, empty lists, lists of shapes, ...) are left to the NodeDef, which the importer keeps.
     """
     attrs: Dict[str, Any] = {}
     for name, value in node_def.attr.items():
@@ -210,10 +236,14 @@ def _natural_base(_: Any, attrs: Dict[str, Any]) -> None:
     attrs.update(base=-1.0, scale=1.0, shift=0.0)
 
 
-def _dtype_number(tf_name: str, ge_name: str, default: int) -> Callable[[Any, Dict[str, Any]], None]:
+def _dtype_number(
+    tf_name: str, ge_name: str, default: int
+) -> Callable[[Any, Dict[str, Any]], None]:
     """An Int attribute in ge numbering beside the TF type attribute."""
+
     def add(tf_attrs: Any, attrs: Dict[str, Any]) -> None:
         attrs[ge_name] = int(ge_dtype(tf_attrs[tf_name].type if tf_name in tf_attrs else default))
+
     return add
 
 
@@ -223,18 +253,22 @@ def _output_type(tf_attrs: Any, attrs: Dict[str, Any]) -> None:
 
 def _copy(pairs: Dict[str, str]) -> Callable[[Any, Dict[str, Any]], None]:
     """Attributes under their GE names, the TF ones stay as well."""
+
     def add(_: Any, attrs: Dict[str, Any]) -> None:
         for tf_name, ge_name in pairs.items():
             if tf_name in attrs:
                 attrs[ge_name] = attrs[tf_name]
+
     return add
 
 
 def _fixed(values: Dict[str, Any]) -> Callable[[Any, Dict[str, Any]], None]:
     """Attributes that a TF operator implies, unless it says otherwise."""
+
     def add(_: Any, attrs: Dict[str, Any]) -> None:
         for name, value in values.items():
             attrs.setdefault(name, value)
+
     return add
 
 
@@ -273,6 +307,12 @@ _EXTRA: Dict[str, Callable[[Any, Dict[str, Any]], None]] = {
     "BatchMatMul": _BATCH_MATMUL,
     "BatchMatMulV2": _BATCH_MATMUL,
     "BatchMatMulV3": _BATCH_MATMUL,
-    "Sum": _KEEP_DIMS, "Mean": _KEEP_DIMS, "Max": _KEEP_DIMS, "Min": _KEEP_DIMS, "Prod": _KEEP_DIMS,
-    "All": _KEEP_DIMS, "Any": _KEEP_DIMS, "EuclideanNorm": _KEEP_DIMS,
+    "Sum": _KEEP_DIMS,
+    "Mean": _KEEP_DIMS,
+    "Max": _KEEP_DIMS,
+    "Min": _KEEP_DIMS,
+    "Prod": _KEEP_DIMS,
+    "All": _KEEP_DIMS,
+    "Any": _KEEP_DIMS,
+    "EuclideanNorm": _KEEP_DIMS,
 }

@@ -18,7 +18,7 @@ _FIXED_BYTES = {1: 8, 5: 4}  # wire type -> size
 
 
 def split(data: bytes) -> Tuple[List[bytes], bytes, List[bytes]]:
-    """(NodeDefs, all other fields as they stand, FunctionDefLibrary parts); IRError if cut short."""
+    """(NodeDefs, all other fields as they stand, function libraries); IRError if cut short."""
     nodes: List[bytes] = []
     rest: List[bytes] = []
     libraries: List[bytes] = []
@@ -91,4 +91,6 @@ def _encode_varint(value: int) -> bytes:
 
 
 def _damaged(position: int) -> IRError:
-    return IRError("the GraphDef is cut short or damaged at byte {}".format(position), stage="import")
+    return IRError(
+        "the GraphDef is cut short or damaged at byte {}".format(position), stage="import"
+    )

@@ -1,56 +1,124 @@
 """All names that NPU scripts take by ``from npu_bridge.npu_init import *``."""
-import tensorflow as tf
-from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
 
+import tensorflow as tf
 from hccl.manage.api import (
     get_local_rank_id as get_npu_local_rank_id,
+)
+from hccl.manage.api import (
     get_local_rank_size as get_npu_local_rank_size,
+)
+from hccl.manage.api import (
     get_rank_id as get_npu_rank_id,
+)
+from hccl.manage.api import (
     get_rank_size as get_npu_rank_size,
 )
+from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
+
 from npu_bridge.estimator import npu_ops, npu_unary_ops
 from npu_bridge.estimator.npu import (
-    keras_to_npu, npu_plugin, npu_rnn, npu_scope, npu_strategy, util,
+    keras_to_npu,
+    npu_plugin,
+    npu_rnn,
+    npu_scope,
+    npu_strategy,
+    util,
 )
 from npu_bridge.estimator.npu.npu_config import (
-    DumpConfig, DynamicInputConfig, ExperimentalConfig, MemoryConfig, NPURunConfig, ProfilingConfig,
+    DumpConfig,
+    DynamicInputConfig,
+    ExperimentalConfig,
+    MemoryConfig,
+    NPURunConfig,
+    ProfilingConfig,
 )
 from npu_bridge.estimator.npu.npu_estimator import NPUEstimator, NPUEstimatorSpec
 from npu_bridge.estimator.npu.npu_hook import (
-    NPUBroadcastGlobalVariablesHook, NPUCheckpointSaverHook, NPUEmptyHook, NPULogOutfeedSessionHook,
-    NPUOutputTensorHook, NPUShutdownHook, SetIterationsVarHook,
+    NPUBroadcastGlobalVariablesHook,
+    NPUCheckpointSaverHook,
+    NPUEmptyHook,
+    NPULogOutfeedSessionHook,
+    NPUOutputTensorHook,
+    NPUShutdownHook,
+    SetIterationsVarHook,
 )
 from npu_bridge.estimator.npu.npu_loss_scale_manager import (
-    ExponentialUpdateLossScaleManager, FixedLossScaleManager,
+    ExponentialUpdateLossScaleManager,
+    FixedLossScaleManager,
 )
 from npu_bridge.estimator.npu.npu_loss_scale_optimizer import NPULossScaleOptimizer
 from npu_bridge.estimator.npu.npu_optimizer import (
-    NPUDistributedOptimizer, NPUOptimizer, npu_allreduce, npu_distributed_optimizer_wrapper,
-    npu_keras_optimizer, npu_tf_optimizer,
+    NPUDistributedOptimizer,
+    NPUOptimizer,
+    npu_allreduce,
+    npu_distributed_optimizer_wrapper,
+    npu_keras_optimizer,
+    npu_tf_optimizer,
 )
 from npu_bridge.estimator.npu.npu_strategy import NPUStrategy
 from npu_bridge.hccl import hccl_ops
 
 __all__ = [
-    "DumpConfig", "DynamicInputConfig", "ExperimentalConfig", "ExponentialUpdateLossScaleManager",
-    "FixedLossScaleManager", "MemoryConfig", "NPUBroadcastGlobalVariablesHook", "NPUCheckpointSaverHook",
-    "NPUDistributedOptimizer", "NPUEmptyHook", "NPUEstimator", "NPUEstimatorSpec",
-    "NPULogOutfeedSessionHook", "NPULossScaleOptimizer", "NPUOptimizer", "NPUOutputTensorHook",
-    "NPURunConfig", "NPUShutdownHook", "NPUStrategy", "ProfilingConfig", "RewriterConfig",
-    "SetIterationsVarHook", "close_session", "get_npu_local_rank_id", "get_npu_local_rank_size",
-    "get_npu_rank_id", "get_npu_rank_size", "hccl_ops", "init_resource", "keras_to_npu", "npu_allreduce",
-    "npu_callbacks_append", "npu_clear_session", "npu_config_proto", "npu_distributed_optimizer_wrapper",
-    "npu_graph_options", "npu_hooks_append", "npu_keras_optimizer", "npu_ops", "npu_optimizer_options",
-    "npu_plugin", "npu_rnn", "npu_run_config_init", "npu_scope", "npu_strategy", "npu_tf_optimizer",
-    "npu_unary_ops", "set_keras_session_npu_config", "shutdown_resource", "util",
+    "DumpConfig",
+    "DynamicInputConfig",
+    "ExperimentalConfig",
+    "ExponentialUpdateLossScaleManager",
+    "FixedLossScaleManager",
+    "MemoryConfig",
+    "NPUBroadcastGlobalVariablesHook",
+    "NPUCheckpointSaverHook",
+    "NPUDistributedOptimizer",
+    "NPUEmptyHook",
+    "NPUEstimator",
+    "NPUEstimatorSpec",
+    "NPULogOutfeedSessionHook",
+    "NPULossScaleOptimizer",
+    "NPUOptimizer",
+    "NPUOutputTensorHook",
+    "NPURunConfig",
+    "NPUShutdownHook",
+    "NPUStrategy",
+    "ProfilingConfig",
+    "RewriterConfig",
+    "SetIterationsVarHook",
+    "close_session",
+    "get_npu_local_rank_id",
+    "get_npu_local_rank_size",
+    "get_npu_rank_id",
+    "get_npu_rank_size",
+    "hccl_ops",
+    "init_resource",
+    "keras_to_npu",
+    "npu_allreduce",
+    "npu_callbacks_append",
+    "npu_clear_session",
+    "npu_config_proto",
+    "npu_distributed_optimizer_wrapper",
+    "npu_graph_options",
+    "npu_hooks_append",
+    "npu_keras_optimizer",
+    "npu_ops",
+    "npu_optimizer_options",
+    "npu_plugin",
+    "npu_rnn",
+    "npu_run_config_init",
+    "npu_scope",
+    "npu_strategy",
+    "npu_tf_optimizer",
+    "npu_unary_ops",
+    "set_keras_session_npu_config",
+    "shutdown_resource",
+    "util",
 ]
 
 _v1 = tf.compat.v1
 
 
 def npu_config_proto(config_proto=None):
-    """The given ConfigProto (a new one for None), carrying NpuOptimizer with the settings the NPU wants."""
-    config = config_proto if config_proto is not None else _v1.ConfigProto(allow_soft_placement=True)
+    """The given ConfigProto (new for None), carrying NpuOptimizer, set up for the NPU."""
+    config = (
+        config_proto if config_proto is not None else _v1.ConfigProto(allow_soft_placement=True)
+    )
     npu_graph_options(config.graph_options)
     return config
 

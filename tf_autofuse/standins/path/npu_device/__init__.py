@@ -1,4 +1,5 @@
 """Host stand-in of the TF2 adapter package: the device is the CPU, fused by tf_autofuse."""
+
 import contextlib
 
 import tensorflow as tf
@@ -7,9 +8,19 @@ from npu_device import compat, distribute, ops, train
 from npu_device.configs import global_options
 
 __all__ = [
-    "compat", "distribute", "global_options", "is_inf_nan_enabled", "keep_dtype_scope",
-    "npu_compat_function", "npu_recompute_scope", "npu_run_context", "open", "ops", "set_device_sat_mode",
-    "set_npu_loop_size", "train",
+    "compat",
+    "distribute",
+    "global_options",
+    "is_inf_nan_enabled",
+    "keep_dtype_scope",
+    "npu_compat_function",
+    "npu_recompute_scope",
+    "npu_run_context",
+    "open",
+    "ops",
+    "set_device_sat_mode",
+    "set_npu_loop_size",
+    "train",
 ]
 
 _settings = {"sat_mode": 0, "loop_size": 1}

@@ -1,8 +1,9 @@
 """Training on several devices: with one rank every call hands back what it got."""
 
 
-def npu_distributed_keras_optimizer_wrapper(optimizer, reduction="mean", fusion=1, fusion_id=-1,
-                                            group="hccl_world_group"):
+def npu_distributed_keras_optimizer_wrapper(
+    optimizer, reduction="mean", fusion=1, fusion_id=-1, group="hccl_world_group"
+):
     """The optimizer itself."""
     return optimizer
 
@@ -24,4 +25,5 @@ def shard_and_rebatch_dataset(dataset, global_bs):
 def npu_collective_strategy(*_args, **_kwargs):
     """TensorFlow's default strategy."""
     import tensorflow as tf
+
     return tf.distribute.get_strategy()

@@ -1,4 +1,5 @@
 """Training helpers of the TF2 adapter."""
+
 import types
 
 import tensorflow as tf

@@ -1,4 +1,5 @@
 """Operators that scripts call by hand, as plain TensorFlow."""
+
 import tensorflow as tf
 
 _v1 = tf.compat.v1
@@ -19,8 +20,16 @@ def dropout(x, keep_prob, noise_shape=None, seed=None, name=None):
     return tf.nn.dropout(x, rate=1.0 - keep_prob, noise_shape=noise_shape, seed=seed, name=name)
 
 
-def lars_v2(input_weight, input_grad, weight_decay, learning_rate, hyperpara=0.001, epsilon=0.00001,
-            use_clip=False, name=None):
+def lars_v2(
+    input_weight,
+    input_grad,
+    weight_decay,
+    learning_rate,
+    hyperpara=0.001,
+    epsilon=0.00001,
+    use_clip=False,
+    name=None,
+):
     """Layer-wise scaled gradient: ``grad + decay * w`` times the ratio of the two norms."""
     weight_norm, grad_norm = tf.norm(input_weight), tf.norm(input_grad)
     ratio = hyperpara * weight_norm / (grad_norm + weight_decay * weight_norm + epsilon)

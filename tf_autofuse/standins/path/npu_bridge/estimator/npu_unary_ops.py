@@ -1,4 +1,5 @@
 """Activations that the NPU has as one operator."""
+
 import math
 
 import tensorflow as tf

@@ -1,4 +1,5 @@
 """Collectives of a group of one rank: every result is the input."""
+
 import tensorflow as tf
 
 
@@ -17,7 +18,14 @@ def broadcast(tensor, root_rank=0, fusion=2, fusion_id=0, group="hccl_world_grou
     return [tf.identity(item, name=name) for item in tensor]
 
 
-def reduce_scatter(tensor, reduction="sum", rank_size=1, fusion=0, fusion_id=-1,
-                   group="hccl_world_group", name=None):
+def reduce_scatter(
+    tensor,
+    reduction="sum",
+    rank_size=1,
+    fusion=0,
+    fusion_id=-1,
+    group="hccl_world_group",
+    name=None,
+):
     """This rank's part of the sum: all of it."""
     return tf.identity(tensor, name=name)

@@ -1,11 +1,12 @@
 """TF1 behaviour in TF2 scripts."""
+
 import tensorflow as tf
 
 _state = {"v1": False}
 
 
 def enable_v1():
-    """Switch TensorFlow 2 to graphs and sessions, as scripts written for TF1 expect; may be called again."""
+    """Graphs and sessions in TensorFlow 2, as scripts for TF1 expect; may be called again."""
     if not _state["v1"]:
         tf.compat.v1.disable_v2_behavior()
         _state["v1"] = True

@@ -1,4 +1,5 @@
 """TensorFlow's Estimator classes, where the installed TensorFlow still has them."""
+
 import tensorflow as tf
 
 
@@ -13,8 +14,11 @@ def estimator_class(name):
         """Raises when made."""
 
         def __new__(cls, *args, **kwargs):
-            raise NotImplementedError("{} needs tf.estimator, which TensorFlow {} does not have".format(
-                cls.__name__, tf.__version__))
+            raise NotImplementedError(
+                "{} needs tf.estimator, which TensorFlow {} does not have".format(
+                    cls.__name__, tf.__version__
+                )
+            )
 
     Missing.__name__ = name
     return Missing

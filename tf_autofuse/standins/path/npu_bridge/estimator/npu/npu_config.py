@@ -1,4 +1,5 @@
 """Run configuration of the adapter: NPU settings are kept, TensorFlow's go to its own RunConfig."""
+
 import inspect
 
 from npu_bridge.estimator.npu._estimator_api import estimator_class
@@ -36,7 +37,7 @@ _RunConfig = estimator_class("RunConfig")
 
 
 class NPURunConfig(_RunConfig):
-    """TensorFlow's RunConfig that also takes every NPU setting; those are kept in ``npu_settings``."""
+    """TensorFlow's RunConfig that also takes NPU settings; those are in ``npu_settings``."""
 
     def __init__(self, *args, **kwargs):
         known = set(inspect.signature(_RunConfig.__init__).parameters)

@@ -1,4 +1,5 @@
 """Session hooks of the adapter."""
+
 import tensorflow as tf
 
 _v1 = tf.compat.v1

@@ -1,4 +1,5 @@
 """Optimizers for several ranks: with one rank they are the optimizer they wrap."""
+
 import tensorflow as tf
 
 from npu_bridge.estimator.npu.npu_loss_scale_optimizer import NPULossScaleOptimizer
@@ -10,7 +11,9 @@ class NPUDistributedOptimizer(_v1.train.Optimizer):
     """Hands every call to the wrapped optimizer: the mean over one rank is the gradient itself."""
 
     def __init__(self, optimizer, is_weight_update_sharding=False, name=None):
-        super().__init__(name=name or "Distributed{}".format(type(optimizer).__name__), use_locking=False)
+        super().__init__(
+            name=name or "Distributed{}".format(type(optimizer).__name__), use_locking=False
+        )
         self._optimizer = optimizer
 
     def compute_gradients(self, *args, **kwargs):
@@ -37,8 +40,15 @@ class NPUDistributedOptimizer(_v1.train.Optimizer):
 class NPUOptimizer(NPUDistributedOptimizer):
     """The wrapped optimizer, with loss scaling when asked for."""
 
-    def __init__(self, opt, loss_scale_manager=None, is_distributed=False, is_loss_scale=False,
-                 is_tailing_optimization=False, name=None):
+    def __init__(
+        self,
+        opt,
+        loss_scale_manager=None,
+        is_distributed=False,
+        is_loss_scale=False,
+        is_tailing_optimization=False,
+        name=None,
+    ):
         scaled = NPULossScaleOptimizer(opt, loss_scale_manager) if is_loss_scale else opt
         super().__init__(scaled, name=name or "NPUOptimizer{}".format(type(opt).__name__))
 

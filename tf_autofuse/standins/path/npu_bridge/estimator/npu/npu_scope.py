@@ -1,4 +1,5 @@
 """Scopes of the adapter. Only `disable_autofuse` changes something on the host."""
+
 import contextlib
 
 import tensorflow as tf

@@ -1,4 +1,5 @@
 """Distribution strategy of the adapter."""
+
 import tensorflow as tf
 
 

@@ -1,12 +1,16 @@
 """Loop settings of the adapter."""
+
 import warnings
 
 
 def set_iteration_per_loop(sess, train_op, iterations_per_loop=1):
     """The train op to run; on the host every run is one step, whatever the loop length."""
     if iterations_per_loop != 1:
-        warnings.warn("iterations_per_loop={} has no effect on the host: each run is one step".format(
-            iterations_per_loop))
+        warnings.warn(
+            "iterations_per_loop={} has no effect on the host: each run is one step".format(
+                iterations_per_loop
+            )
+        )
     return train_op
 
 
@@ -23,4 +27,5 @@ def load_iteration_per_loop_var(sess, iterations_per_loop=1):
 def variable_initializer_in_host(var_list):
     """Initializer of variables that live on the host."""
     import tensorflow as tf
+
     return tf.compat.v1.variables_initializer(var_list)
