@@ -22,31 +22,33 @@ AF_INLINE uint64_t bits_of(double x) { return same_bits<uint64_t>(x); }
 AF_INLINE float float_of(uint32_t x) { return same_bits<float>(x); }
 AF_INLINE double double_of(uint64_t x) { return same_bits<double>(x); }
 
+/* In the conversions below, tests and selections are made on floats: on integers the compiler would
+ * narrow them to the 16 bits that matter and then fail to vectorise the mixture. */
+
 /* IEEE binary16 -> float, exact. Subnormals go through an integer conversion. */
 AF_INLINE float half_to_float(uint16_t h) {
   const uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
   const uint32_t magnitude = h & 0x7fffu;
-  const uint32_t normal = (magnitude << 13) + (112u << 23);
-  const uint32_t special = (magnitude << 13) | (255u << 23);
-  const uint32_t tiny = bits_of((float)(int32_t)magnitude * 0x1p-24f);
-  uint32_t bits = magnitude < 0x0400u ? tiny : normal;
-  bits = magnitude >= 0x7c00u ? special : bits;
-  return float_of(bits | sign);
+  const float ordinal = (float)(int32_t)magnitude;
+  const float normal = float_of((magnitude << 13) + (112u << 23));
+  const float special = float_of((magnitude << 13) | (255u << 23));
+  float f = ordinal < 1024.0f ? ordinal * 0x1p-24f : normal;
+  f = ordinal >= 31744.0f ? special : f;
+  return float_of(bits_of(f) | sign);
 }
 
 /* float -> IEEE binary16, ties to even; overflow gives infinity, NaN stays NaN. */
 AF_INLINE uint16_t float_to_half(float f) {
-  const uint32_t bits = bits_of(f);
-  const uint32_t sign = (bits >> 16) & 0x8000u;
-  const uint32_t magnitude = bits & 0x7fffffffu;
+  const uint32_t sign = (bits_of(f) >> 16) & 0x8000u;
+  const float a = __builtin_fabsf(f);
+  const uint32_t bits = bits_of(a);
   /* Adding 0.5 leaves the subnormal result, rounded, in the low bits of the sum. */
-  const uint32_t tiny = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);
-  const uint32_t normal =
-      (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
-  uint32_t half = magnitude < (113u << 23) ? tiny : normal;
-  half = magnitude >= (143u << 23) ? 0x7c00u : half;
-  half = magnitude > 0x7f800000u ? 0x7e00u : half;
-  return (uint16_t)(half | sign);
+  const float tiny = float_of(bits_of(a + 0.5f) - bits_of(0.5f));
+  const float normal = float_of((bits - (112u << 23) + 0xfffu + ((bits >> 13) & 1u)) >> 13);
+  float half = a < 0x1p-14f ? tiny : normal;
+  half = a >= 65536.0f ? float_of(0x7c00u) : half;
+  half = a != a ? float_of(0x7e00u) : half;
+  return (uint16_t)(bits_of(half) | sign);
 }
 
 AF_INLINE float bfloat16_to_float(uint16_t b) { return float_of((uint32_t)b << 16); }
@@ -56,7 +58,7 @@ AF_INLINE uint16_t float_to_bfloat16(float f) {
   const uint32_t bits = bits_of(f);
   const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
   const uint32_t quiet = (bits >> 16) | 0x40u;
-  return (uint16_t)((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+  return (uint16_t)bits_of(f != f ? float_of(quiet) : float_of(rounded));
 }
 
 /* Integers wrap: arithmetic happens on unsigned words of at least the width of the type. */

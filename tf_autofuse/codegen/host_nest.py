@@ -180,7 +180,7 @@ class NestPrinter(ValuePrinter):
 
     def _accumulate(self, value: Value, vector: bool) -> None:
         acc, at = Accumulator(value), self.index[value.name]  # type: ignore[arg-type]
-        other = acc.operand(self.expr(value.args[0]))
+        other = acc.operand(self.wide(value.args[0]))
         self.put("const %s x%d = %s;" % (acc.c_type, at, other))
         other = "x%d" % at
         if self._is_array(value):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tf_autofuse.codegen.host_scalar import VALUE_TYPES, cast_expression, constant, widen
+from tf_autofuse.codegen.host_scalar import VALUE_TYPES, cast_expression, constant
 from tf_autofuse.loop.ir import Reduce
 from tf_autofuse.loop.ops import ALL_FLOATS, INTS, NARROW_FLOATS, REDUCE_OPS
 
@@ -43,8 +43,8 @@ class Accumulator:
         return self.value.op in _PICKS and self.value.dtype in ALL_FLOATS
 
     def operand(self, text: str) -> str:
-        """The operand's expression in the accumulator's type."""
-        return "(%s)%s" % (self.c_type, widen(text, self.value.dtype))
+        """The operand, a narrow float as float, in the accumulator's type."""
+        return "(%s)%s" % (self.c_type, text)
 
     def combine(self, acc: str, other: str) -> str:
         """Accumulator joined with another value of its type; NaN wins a maximum or minimum."""

@@ -1,6 +1,8 @@
 """Scalar C++ expressions of the loop IR for the CPU (functions of csrc/host).
 
-Narrow floats are `uint16_t` bits, bool is C++ `bool` in registers and a byte in memory.
+A narrow float has two forms: its bits (`uint16_t`), for memory, and the same value as `float`, for
+tests and exact arithmetic; the compiler drops the form nobody reads. bool is C++ `bool` in
+registers and a byte in memory.
 """
 from __future__ import annotations
 
@@ -31,14 +33,22 @@ _FLOAT_MAPS = {
     "sigmoid": "math_sigmoid({0})", "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}",
     "div": "{0} / {1}", "max": "pick_max({0}, {1})", "min": "pick_min({0}, {1})",
 }
-# {w0}, {w1}: the operands widened to float; between equal operands the first one is kept.
+# Bits of the result: {w0}, {w1} are the operands as float; between equals the first one is kept.
 _NARROW_MAPS = {
     "neg": "(uint16_t)({0} ^ 0x8000u)", "abs": "(uint16_t)({0} & 0x7fffu)",
-    "max": "(({w0} >= {w1}) | ({w0} != {w0}) ? {0} : {1})",
-    "min": "(({w0} <= {w1}) | ({w0} != {w0}) ? {0} : {1})",
+    "max": "({w0} >= {w1}) | ({w0} != {w0}) ? {0} : {1}",
+    "min": "({w0} <= {w1}) | ({w0} != {w0}) ? {0} : {1}",
+}
+_WIDE_MAPS = {
+    "neg": "-{0}", "abs": "math_abs({0})",
+    "max": "({0} >= {1}) | ({0} != {0}) ? {0} : {1}",
+    "min": "({0} <= {1}) | ({0} != {0}) ? {0} : {1}", "select": "{0} ? {1} : {2}",
 }
 _BOOL_MAPS = {"and": "{0} & {1}", "or": "{0} | {1}", "not": "!{0}"}
 _COMPARES = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+_NARROW_NAMES = {"float16": "half", "bfloat16": "bfloat16"}
 
 
 def widen(text: str, dtype: str) -> str:
@@ -46,19 +56,17 @@ def widen(text: str, dtype: str) -> str:
     return "%s_to_float(%s)" % (_NARROW_NAMES[dtype], text) if dtype in _NARROW_NAMES else text
 
 
-_NARROW_NAMES = {"float16": "half", "bfloat16": "bfloat16"}
+def map_expression(op: str, operands: Sequence[str], wide: Sequence[str], dtypes: Sequence[str],
+                   dtype: str) -> str:
+    """C++ of one map operation on operands of `dtypes` with a result of type `dtype`.
 
-
-def map_expression(op: str, operands: Sequence[str], dtypes: Sequence[str], dtype: str) -> str:
-    """C++ of one map operation: `operands` are expressions of `dtypes`, the result is `dtype`.
-
+    `operands` are expressions in memory form, `wide` the same with narrow floats as float.
     Raises ScheduleError for an operation without a CPU form.
     """
     if op == "cast":
-        return cast_expression(operands[0], dtypes[0], dtype)
+        return cast_expression(wide[0] if dtype != dtypes[0] else operands[0], dtypes[0], dtype)
     if op == "select":
         return "{0} ? {1} : {2}".format(*operands)
-    wide = [widen(text, source) for text, source in zip(operands, dtypes)]
     if op in _COMPARES:
         return "%s %s %s" % (wide[0], _COMPARES[op], wide[1])
     form = _forms(dtypes[0]).get(op)
@@ -66,6 +74,12 @@ def map_expression(op: str, operands: Sequence[str], dtypes: Sequence[str], dtyp
         raise ScheduleError("no CPU form of %s for %s" % (op, dtypes[0]), stage="host code")
     names = {"w%d" % i: text for i, text in enumerate(wide)}
     return form.format(*operands, t=VALUE_TYPES[dtype], **names)
+
+
+def wide_expression(op: str, wide: Sequence[str], bits: str, dtype: str) -> str:
+    """The result of a map operation of narrow type as float; `bits` is the result in bits."""
+    form = _WIDE_MAPS.get(op)
+    return widen(bits, dtype) if form is None else form.format(*wide)
 
 
 def _forms(dtype: str) -> Dict[str, str]:
@@ -77,10 +91,9 @@ def _forms(dtype: str) -> Dict[str, str]:
 
 
 def cast_expression(text: str, source: str, target: str) -> str:
-    """C++ of TensorFlow's Cast between any two types."""
+    """C++ of TensorFlow's Cast between any two types; a narrow source comes as float."""
     if source == target:
         return text
-    text = widen(text, source)
     real = source in FLOATS or source in NARROW_FLOATS
     if target == "bool":
         return "%s != 0" % text

@@ -3,9 +3,18 @@ from __future__ import annotations
 
 from typing import Dict, List, Sequence, Set
 
-from tf_autofuse.codegen.host_scalar import MEMORY_TYPES, VALUE_TYPES, constant, map_expression
+from tf_autofuse.codegen.host_scalar import (
+    MEMORY_TYPES,
+    VALUE_TYPES,
+    cast_expression,
+    constant,
+    map_expression,
+    wide_expression,
+    widen,
+)
 from tf_autofuse.kernel.nest import needed
-from tf_autofuse.loop.ir import AxisSize, Const, Load, LoopKernel, Map, Value
+from tf_autofuse.loop.ir import AxisSize, Const, Load, LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ops import NARROW_FLOATS
 
 
 class ValuePrinter:
@@ -73,20 +82,34 @@ class ValuePrinter:
             return constant(value.value, value.dtype)
         if isinstance(value, AxisSize):
             count = " * ".join(self.size[axis] for axis in value.over)
-            return map_expression("cast", ["(%s)" % count], ["int64"], value.dtype)
+            return cast_expression("(%s)" % count, "int64", value.dtype)
         return self.bound.get(name, self.var(value))
+
+    def wide(self, name: str) -> str:
+        """The value as float if it is a narrow float, else as `expr` has it."""
+        value = self.by_name[name]
+        if value.dtype not in NARROW_FLOATS:
+            return self.expr(name)
+        if isinstance(value, Const):
+            return constant(value.value, "float32")
+        if isinstance(value, AxisSize) or name in self.bound or isinstance(value, Reduce):
+            return widen(self.expr(name), value.dtype)
+        return "w%d" % self.index[name]
 
     def define(self, value: Value) -> None:
         """The statement that computes `value`."""
+        wides = [self.wide(name) for name in value.args]
         if isinstance(value, Load):
             text = "in%d[%s]" % (value.input, self._load_offset(value))
             text += " != 0" if value.dtype == "bool" else ""
         else:
-            assert isinstance(value, Map)
-            dtypes = [self.by_name[name].dtype for name in value.operands]
-            text = map_expression(value.op, [self.expr(n) for n in value.operands], dtypes,
+            dtypes = [self.by_name[name].dtype for name in value.args]
+            text = map_expression(_op(value), [self.expr(n) for n in value.args], wides, dtypes,
                                   value.dtype)
         self.put("const %s %s = %s;" % (self.c_type(value), self.var(value), text))
+        if value.dtype in NARROW_FLOATS:
+            text = wide_expression(_op(value), wides, self.var(value), value.dtype)
+            self.put("const float w%d = %s;" % (self.index[value.name], text))
 
     def store(self, number: int) -> None:
         """The statement that writes store number `number` at the current point."""
@@ -110,6 +133,10 @@ class ValuePrinter:
         terms = ["%s * s%d[%d]" % (self.point[axis], value.input, self.loop.axes.index(axis))
                  for axis in value.axes]
         return " + ".join(terms) or "0"
+
+
+def _op(value: Value) -> str:
+    return value.op if isinstance(value, Map) else ""
 
 
 def runtime_inputs(loop: LoopKernel) -> List[int]:
