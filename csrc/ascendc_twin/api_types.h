@@ -1,4 +1,5 @@
-// Names of the Ascend C API that carry no behaviour: qualifiers, enumerations, parameter structures.
+// Names of the Ascend C API that carry no behaviour: qualifiers, enumerations, parameter
+// structures.
 #ifndef ASCENDC_TWIN_API_TYPES_H_
 #define ASCENDC_TWIN_API_TYPES_H_
 
@@ -13,10 +14,24 @@
 #define GM_ADDR __gm__ uint8_t*
 
 enum pipe_t {
-  PIPE_S = 0, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_ALL, PIPE_FIX = 10
+  PIPE_S = 0,
+  PIPE_V,
+  PIPE_M,
+  PIPE_MTE1,
+  PIPE_MTE2,
+  PIPE_MTE3,
+  PIPE_ALL,
+  PIPE_FIX = 10
 };
 enum event_t {
-  EVENT_ID0 = 0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7
+  EVENT_ID0 = 0,
+  EVENT_ID1,
+  EVENT_ID2,
+  EVENT_ID3,
+  EVENT_ID4,
+  EVENT_ID5,
+  EVENT_ID6,
+  EVENT_ID7
 };
 
 namespace AscendC {
@@ -27,20 +42,42 @@ enum class TPosition : uint8_t { GM, VECIN, VECOUT, VECCALC, LCM };
 using QuePosition = TPosition;
 
 enum class HardEvent : uint8_t {
-  MTE2_V, V_MTE2, V_MTE3, MTE3_V, MTE2_S, S_MTE2, MTE3_S, S_MTE3, MTE2_MTE3, MTE3_MTE2, V_S, S_V,
+  MTE2_V,
+  V_MTE2,
+  V_MTE3,
+  MTE3_V,
+  MTE2_S,
+  S_MTE2,
+  MTE3_S,
+  S_MTE3,
+  MTE2_MTE3,
+  MTE3_MTE2,
+  V_S,
+  S_V,
   MAX
 };
 
 enum class RoundMode {
-  CAST_NONE = 0, CAST_RINT, CAST_FLOOR, CAST_CEIL, CAST_ROUND, CAST_TRUNC, CAST_ODD
+  CAST_NONE = 0,
+  CAST_RINT,
+  CAST_FLOOR,
+  CAST_CEIL,
+  CAST_ROUND,
+  CAST_TRUNC,
+  CAST_ODD
 };
 
 enum class CMPMODE : uint8_t { LT = 0, GT, EQ, LE, GE, NE };
 enum class SELMODE : uint8_t {
-  VSEL_CMPMASK_SPR = 0, VSEL_TENSOR_SCALAR_MODE, VSEL_TENSOR_TENSOR_MODE
+  VSEL_CMPMASK_SPR = 0,
+  VSEL_TENSOR_SCALAR_MODE,
+  VSEL_TENSOR_TENSOR_MODE
 };
 enum class ReduceOrder : uint8_t {
-  ORDER_VALUE_INDEX = 0, ORDER_INDEX_VALUE, ORDER_ONLY_VALUE, ORDER_ONLY_INDEX
+  ORDER_VALUE_INDEX = 0,
+  ORDER_INDEX_VALUE,
+  ORDER_ONLY_VALUE,
+  ORDER_ONLY_INDEX
 };
 
 namespace Pattern {
@@ -89,7 +126,9 @@ struct UnaryRepeatParams {
   uint8_t srcRepStride = 8;
   UnaryRepeatParams() = default;
   UnaryRepeatParams(uint16_t dst_blk, uint16_t src_blk, uint8_t dst_rep, uint8_t src_rep)
-      : dstBlkStride(dst_blk), srcBlkStride(src_blk), dstRepStride(dst_rep),
+      : dstBlkStride(dst_blk),
+        srcBlkStride(src_blk),
+        dstRepStride(dst_rep),
         srcRepStride(src_rep) {}
 };
 
@@ -103,8 +142,12 @@ struct BinaryRepeatParams {
   BinaryRepeatParams() = default;
   BinaryRepeatParams(uint8_t dst_blk, uint8_t src0_blk, uint8_t src1_blk, uint8_t dst_rep,
                      uint8_t src0_rep, uint8_t src1_rep)
-      : dstBlkStride(dst_blk), src0BlkStride(src0_blk), src1BlkStride(src1_blk),
-        dstRepStride(dst_rep), src0RepStride(src0_rep), src1RepStride(src1_rep) {}
+      : dstBlkStride(dst_blk),
+        src0BlkStride(src0_blk),
+        src1BlkStride(src1_blk),
+        dstRepStride(dst_rep),
+        src0RepStride(src0_rep),
+        src1RepStride(src1_rep) {}
 };
 
 struct BrcbRepeatParams {

@@ -49,11 +49,16 @@ constexpr uint32_t CastModes(uint32_t from, uint32_t to) {
 
 inline double RoundIntegral(double x, RoundMode mode) {
   switch (mode) {
-    case RoundMode::CAST_FLOOR: return std::floor(x);
-    case RoundMode::CAST_CEIL: return std::ceil(x);
-    case RoundMode::CAST_ROUND: return std::round(x);
-    case RoundMode::CAST_TRUNC: return std::trunc(x);
-    default: return std::nearbyint(x);
+    case RoundMode::CAST_FLOOR:
+      return std::floor(x);
+    case RoundMode::CAST_CEIL:
+      return std::ceil(x);
+    case RoundMode::CAST_ROUND:
+      return std::round(x);
+    case RoundMode::CAST_TRUNC:
+      return std::trunc(x);
+    default:
+      return std::nearbyint(x);
   }
 }
 
@@ -68,15 +73,20 @@ To Directed(V x, RoundMode mode) {
   const bool negative = std::signbit(exact);
   bool step_down, step_up;  // towards minus or plus infinity
   switch (mode) {
-    case RoundMode::CAST_FLOOR: step_down = too_high, step_up = false; break;
-    case RoundMode::CAST_CEIL: step_down = false, step_up = !too_high; break;
+    case RoundMode::CAST_FLOOR:
+      step_down = too_high, step_up = false;
+      break;
+    case RoundMode::CAST_CEIL:
+      step_down = false, step_up = !too_high;
+      break;
     case RoundMode::CAST_TRUNC:
       step_down = too_high && !negative, step_up = !too_high && negative;
       break;
     case RoundMode::CAST_ODD:
       step_down = too_high && !(nearest.bits & 1), step_up = !too_high && !(nearest.bits & 1);
       break;
-    default: return nearest;
+    default:
+      return nearest;
   }
   if (step_down || step_up) {
     const bool zero = (nearest.bits & 0x7fffu) == 0;
@@ -147,15 +157,16 @@ void CastOp(const Extent& e, const AscendC::UnaryRepeatParams& p, const Local<To
     if (!This().deq_scale_set) Refuse(at, "Cast", "deq scale", "int32 to half needs SetDeqScale");
     scale = This().deq_scale;
   }
-  Lanewise("Cast", at, e, Operand<To>{dst, {p.dstBlkStride, p.dstRepStride}},
-           [mode, scale](From x) {
-             if constexpr (std::is_same<From, int32_t>::value && std::is_same<To, half>::value) {
-               return half(static_cast<float>(x) * scale);
-             } else {
-               return CastLane<To>(x, mode);
-             }
-           },
-           Operand<From>{src, {p.srcBlkStride, p.srcRepStride}});
+  Lanewise(
+      "Cast", at, e, Operand<To>{dst, {p.dstBlkStride, p.dstRepStride}},
+      [mode, scale](From x) {
+        if constexpr (std::is_same<From, int32_t>::value && std::is_same<To, half>::value) {
+          return half(static_cast<float>(x) * scale);
+        } else {
+          return CastLane<To>(x, mode);
+        }
+      },
+      Operand<From>{src, {p.srcBlkStride, p.srcRepStride}});
 }
 
 }  // namespace ascendc_twin

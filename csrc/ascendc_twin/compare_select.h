@@ -11,12 +11,18 @@ using AscendC::CMPMODE;
 template <class V>
 bool CompareLane(V a, V b, CMPMODE mode) {
   switch (mode) {
-    case CMPMODE::LT: return a < b;
-    case CMPMODE::GT: return a > b;
-    case CMPMODE::EQ: return a == b;
-    case CMPMODE::LE: return a <= b;
-    case CMPMODE::GE: return a >= b;
-    default: return a != b;
+    case CMPMODE::LT:
+      return a < b;
+    case CMPMODE::GT:
+      return a > b;
+    case CMPMODE::EQ:
+      return a == b;
+    case CMPMODE::LE:
+      return a <= b;
+    case CMPMODE::GE:
+      return a >= b;
+    default:
+      return a != b;
   }
 }
 
@@ -120,8 +126,7 @@ void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalT
 
 template <typename T, typename U>
 void Compares(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const T src1Scalar,
-              CMPMODE cmpMode, uint32_t count,
-              ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
+              CMPMODE cmpMode, uint32_t count, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
   ascendc_twin::CompareOp<T>("Compares", at, dst, cmpMode, count,
                              ascendc_twin::ScalarOf(src1Scalar), src0);
 }

@@ -26,7 +26,7 @@ void Combine(uint8_t* gm, const uint8_t* from, uint32_t bytes, Core::Atomic kind
     std::memcpy(&a, gm + i, sizeof(T));
     std::memcpy(&b, from + i, sizeof(T));
     const auto x = Wide(a), y = Wide(b);
-    const auto r = kind == Core::Atomic::kAdd ? x + y
+    const auto r = kind == Core::Atomic::kAdd   ? x + y
                    : kind == Core::Atomic::kMax ? (x > y ? x : y)
                                                 : (x < y ? x : y);
     a = Narrow<T>::From(r);
@@ -162,8 +162,7 @@ void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const uint3
               ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
   ascendc_twin::CheckWhole(uint64_t{count} * sizeof(T), at);
   ascendc_twin::CheckGmAlignment(src.GetPhyAddr(), sizeof(T), at);
-  ascendc_twin::CopyIn(dst, src, ascendc_twin::Single(uint64_t{count} * sizeof(T)), "DataCopy",
-                       at);
+  ascendc_twin::CopyIn(dst, src, ascendc_twin::Single(uint64_t{count} * sizeof(T)), "DataCopy", at);
 }
 
 template <typename T>
@@ -207,35 +206,36 @@ template <typename T>
 void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& p,
               ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
   const uint32_t bytes = p.blockLen * 32u;
-  ascendc_twin::CopyWithin(dst, src,
-                           {p.blockCount, bytes, 0, (uint64_t{p.blockLen} + p.dstStride) * 32},
-                           {p.blockCount, bytes, 0, (uint64_t{p.blockLen} + p.srcStride) * 32},
-                           "DataCopy", at);
+  ascendc_twin::CopyWithin(
+      dst, src, {p.blockCount, bytes, 0, (uint64_t{p.blockLen} + p.dstStride) * 32},
+      {p.blockCount, bytes, 0, (uint64_t{p.blockLen} + p.srcStride) * 32}, "DataCopy", at);
 }
 
 template <typename T>
-void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src,
-                 const DataCopyExtParams& p, const DataCopyPadExtParams<T>& pad,
+void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyExtParams& p,
+                 const DataCopyPadExtParams<T>& pad,
                  ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
   ascendc_twin::CheckPadLimits<T>(p, at);
   if (pad.leftPadding * sizeof(T) > 32 || pad.rightPadding * sizeof(T) > 32) {
-    ascendc_twin::Refuse(at, "DataCopyPad", "limit", "padding of %u and %u elements is over 32 "
-                         "bytes", pad.leftPadding, pad.rightPadding);
+    ascendc_twin::Refuse(at, "DataCopyPad", "limit",
+                         "padding of %u and %u elements is over 32 "
+                         "bytes",
+                         pad.leftPadding, pad.rightPadding);
   }
   const uint32_t left = pad.leftPadding * sizeof(T), right = pad.rightPadding * sizeof(T);
-  const uint64_t pitch = ascendc_twin::CeilBlock(uint64_t{left} + p.blockLen + right) +
-                         uint64_t{p.dstStride} * 32;
+  const uint64_t pitch =
+      ascendc_twin::CeilBlock(uint64_t{left} + p.blockLen + right) + uint64_t{p.dstStride} * 32;
   if (left == 0 && right == 0) {
-    ascendc_twin::CopyIn(dst, src, {p.blockCount, p.blockLen, uint64_t{p.blockLen} + p.srcStride,
-                                    pitch}, "DataCopyPad", at);
+    ascendc_twin::CopyIn(dst, src,
+                         {p.blockCount, p.blockLen, uint64_t{p.blockLen} + p.srcStride, pitch},
+                         "DataCopyPad", at);
     return;
   }
   ascendc_twin::CopyInPadded(dst, src, p, pad, pitch, at);
 }
 
 template <typename T>
-void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src,
-                 const DataCopyExtParams& p,
+void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& p,
                  ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
   ascendc_twin::CheckPadLimits<T>(p, at);
   ascendc_twin::CopyOut(dst, src,

@@ -1,10 +1,10 @@
 // One vector core: its UB, and what is known about the order of its pipes.
 //
-// Instructions act at once, in program order; whether the hardware would have been made to keep that
-// order is checked apart from it. Every instruction takes a number on its pipe. A pipe knows, per
-// pipe, up to which instruction all have ended (a vector clock); flags, queues and barriers hand this
-// knowledge over. UB remembers the last writer and the last readers of every 2 bytes: an access
-// whose predecessor is not known to have ended is a missing wait.
+// Instructions act at once, in program order; whether the hardware would have been made to keep
+// that order is checked apart from it. Every instruction takes a number on its pipe. A pipe knows,
+// per pipe, up to which instruction all have ended (a vector clock); flags, queues and barriers
+// hand this knowledge over. UB remembers the last writer and the last readers of every 2 bytes: an
+// access whose predecessor is not known to have ended is a missing wait.
 #ifndef ASCENDC_TWIN_CORE_H_
 #define ASCENDC_TWIN_CORE_H_
 
@@ -48,8 +48,11 @@ struct Place {
 class Core {
  public:
   Core(Device& owner, int64_t number)
-      : device(owner), index(number), check(owner.check),
-        ub_size(owner.ub_bytes + kSelectScratch), ub(MakeZeroed<uint8_t>(ub_size)) {
+      : device(owner),
+        index(number),
+        check(owner.check),
+        ub_size(owner.ub_bytes + kSelectScratch),
+        ub(MakeZeroed<uint8_t>(ub_size)) {
     if (!check) return;
     valid = MakeZeroed<uint8_t>(ub_size);
     writer_ = MakeZeroed<uint32_t>(ub_size / 2);
@@ -68,8 +71,8 @@ class Core {
   std::vector<Buffer> buffers;
   uint32_t ub_used = 0;
   int32_t in_buffers = 0, out_buffers = 0;
-  void* pipe = nullptr;          // the TPipe alive
-  int mixed_line = 0;            // where unwritten lanes first entered a reduction
+  void* pipe = nullptr;           // the TPipe alive
+  int mixed_line = 0;             // where unwritten lanes first entered a reduction
   bool hard_sync_allowed = true;  // false under KERNEL_TYPE_AIV_ONLY
   bool deq_scale_set = false;
   float deq_scale = 1.0f;
@@ -202,9 +205,11 @@ class Core {
     for (uint32_t g = begin / 2; g < (begin + bytes + 1) / 2; ++g) {
       const uint32_t w = writer_[g];
       if (w >> 2 <= known_[pipe_of][w & 3u] || w == own) continue;
-      Refuse(at, api, "missing wait", "%s %s UB bytes [%u, %u) that %s wrote at line %u: no %s "
-             "between", PipeName(pipe_of), verb, begin, begin + bytes, PipeName(w & 3u),
-             writer_line_[g], (w & 3u) == pipe_of ? "PipeBarrier" : "flag or queue");
+      Refuse(at, api, "missing wait",
+             "%s %s UB bytes [%u, %u) that %s wrote at line %u: no %s "
+             "between",
+             PipeName(pipe_of), verb, begin, begin + bytes, PipeName(w & 3u), writer_line_[g],
+             (w & 3u) == pipe_of ? "PipeBarrier" : "flag or queue");
     }
   }
 

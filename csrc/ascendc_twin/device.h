@@ -1,5 +1,6 @@
 // The device of one run: global memory buffers, the turn-taking of cores, and what a rule says when
-// it is broken. Cores are threads of which one runs at a time, so a run is deterministic.
+// it is broken. Cores are threads of which one runs at a time, in a fixed order, so that every run
+// of a kernel is the same.
 #ifndef ASCENDC_TWIN_DEVICE_H_
 #define ASCENDC_TWIN_DEVICE_H_
 
@@ -19,7 +20,7 @@ namespace ascendc_twin {
 
 constexpr uint32_t kBlockBytes = 32;
 constexpr uint32_t kRepeatBytes = 256;
-constexpr uint32_t kSelectScratch = 8192;  // above the UB a kernel may use
+constexpr uint32_t kSelectScratch = 8192;   // above the UB a kernel may use
 constexpr int64_t kSystemWorkspace = 4096;  // stands for the 16 MiB the system keeps in front
 
 // A line of the kernel text: the place of the API call that has Loc::Here() as default argument.
@@ -41,8 +42,8 @@ class Violation : public std::exception {
 struct Stopped {};
 
 [[noreturn]] inline __attribute__((format(printf, 4, 5))) void Refuse(Loc at, const char* api,
-                                                                     const char* rule,
-                                                                     const char* format, ...) {
+                                                                      const char* rule,
+                                                                      const char* format, ...) {
   char text[512];
   va_list list;
   va_start(list, format);
@@ -107,9 +108,10 @@ class Device {
                static_cast<long long>(i), buffer);
       }
       if (Stranger(w, core)) {
-        Refuse(at, api, "GM race", "core %lld reads byte %lld of GM buffer %d, written by core %d "
-               "with no SyncAll between", static_cast<long long>(core),
-               static_cast<long long>(i), buffer, CoreOf(w));
+        Refuse(at, api, "GM race",
+               "core %lld reads byte %lld of GM buffer %d, written by core %d "
+               "with no SyncAll between",
+               static_cast<long long>(core), static_cast<long long>(i), buffer, CoreOf(w));
       }
     }
   }
@@ -125,13 +127,16 @@ class Device {
     for (int64_t i = p - b.data, end = i + bytes; i < end; ++i) {
       const uint32_t w = b.writers[i];
       if (atomic && w == 0) {
-        Refuse(at, api, "unwritten GM", "adds atomically to byte %lld of GM buffer %d, which "
-               "nothing set first", static_cast<long long>(i), buffer);
+        Refuse(at, api, "unwritten GM",
+               "adds atomically to byte %lld of GM buffer %d, which "
+               "nothing set first",
+               static_cast<long long>(i), buffer);
       }
       if (Stranger(w, core) && !(atomic && (w & kAtomicBit))) {
-        Refuse(at, api, "GM race", "cores %d and %lld both write byte %lld of GM buffer %d with no "
-               "SyncAll between", CoreOf(w), static_cast<long long>(core),
-               static_cast<long long>(i), buffer);
+        Refuse(at, api, "GM race",
+               "cores %d and %lld both write byte %lld of GM buffer %d with no "
+               "SyncAll between",
+               CoreOf(w), static_cast<long long>(core), static_cast<long long>(i), buffer);
       }
       // Adding to what this core itself set in this epoch does not make the setting atomic.
       const bool set_now = w != 0 && w >> 16 == (epoch_ & 0xffffu) && !(w & kAtomicBit);
@@ -139,40 +144,39 @@ class Device {
     }
   }
 
-  // A core holds its turn from Enter to Leave, and gives it away inside Barrier.
-  void Enter(std::unique_lock<std::mutex>& turn) {
-    turn = std::unique_lock<std::mutex>(mutex_);
-    if (failed_) throw Stopped();
+  // Cores take turns, the lowest number first: one runs from Enter until it waits in Barrier or has
+  // called Leave.
+  void Start() { waits_for_.assign(block_dim, 0); }
+  void Enter(std::unique_lock<std::mutex>& lock, int64_t core) {
+    lock = std::unique_lock<std::mutex>(mutex_);
+    AwaitTurn(lock, core);
   }
-  void Leave() {
-    ++finished_;
-    CheckAllArrive();
+  void Leave(int64_t core) {
+    waits_for_[core] = kEnded;
+    PassTurn(core);
   }
   void Fail() {
     failed_ = true;
     changed_.notify_all();
   }
 
-  void Barrier(std::unique_lock<std::mutex>& turn, Loc at) {
+  void Barrier(std::unique_lock<std::mutex>& lock, int64_t core, Loc at) {
     barrier_at_ = at;
-    const uint32_t mine = epoch_;
+    waits_for_[core] = epoch_ + 1;
     if (++arrived_ == block_dim) {
       arrived_ = 0;
       ++epoch_;
-      changed_.notify_all();
-      return;
     }
-    CheckAllArrive();
-    changed_.wait(turn, [&] { return failed_ || epoch_ != mine; });
-    if (failed_) throw Stopped();
+    PassTurn(core);
+    AwaitTurn(lock, core);
   }
 
  private:
   static constexpr uint32_t kAtomicBit = 1u << 15;
+  static constexpr uint32_t kEnded = ~0u;
 
   uint32_t Stamp(int64_t core, bool atomic) const {
-    return ((epoch_ & 0xffffu) << 16) | (atomic ? kAtomicBit : 0) |
-           static_cast<uint32_t>(core + 1);
+    return ((epoch_ & 0xffffu) << 16) | (atomic ? kAtomicBit : 0) | static_cast<uint32_t>(core + 1);
   }
   static int CoreOf(uint32_t writer) { return static_cast<int>(writer & 0x7fffu) - 1; }
   bool Stranger(uint32_t writer, int64_t core) const {
@@ -192,18 +196,34 @@ class Device {
     return b;
   }
 
-  void CheckAllArrive() {
-    if (arrived_ > 0 && arrived_ + finished_ == block_dim) {
-      Refuse(barrier_at_, "SyncAll", "SyncAll", "%d of %d cores wait; the others have ended",
-             arrived_, block_dim);
+  void AwaitTurn(std::unique_lock<std::mutex>& lock, int64_t core) {
+    changed_.wait(lock, [&] { return failed_ || turn_ == core; });
+    if (failed_) throw Stopped();
+  }
+
+  // To the next core that can go on. When none can, some wait for cores that have ended.
+  void PassTurn(int64_t from) {
+    int32_t ended = 0;
+    for (int64_t k = 1; k <= block_dim; ++k) {
+      const int64_t next = (from + k) % block_dim;
+      ended += waits_for_[next] == kEnded;
+      if (waits_for_[next] > epoch_) continue;
+      turn_ = next;
+      changed_.notify_all();
+      return;
     }
+    if (ended == block_dim) return;
+    Refuse(barrier_at_, "SyncAll", "SyncAll", "%d of %d cores wait; the others have ended",
+           arrived_, block_dim);
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
   bool failed_ = false;
-  int32_t arrived_ = 0, finished_ = 0;
+  int32_t arrived_ = 0;
   uint32_t epoch_ = 1;
+  int64_t turn_ = 0;
+  std::vector<uint32_t> waits_for_;  // per core the epoch it waits for
   Loc barrier_at_{0};
 };
 

@@ -38,9 +38,13 @@ void MathOp(const char* api, Loc at, const Local<T>& dst, const Local<T>& src,
 }
 
 template <class T>
-T TanhOf(T x) { return Done<T>(std::tanh(static_cast<float>(Wide(x)))); }
+T TanhOf(T x) {
+  return Done<T>(std::tanh(static_cast<float>(Wide(x))));
+}
 template <class T>
-T SigmoidOf(T x) { return Done<T>(1.0f / (1.0f + std::exp(-static_cast<float>(Wide(x))))); }
+T SigmoidOf(T x) {
+  return Done<T>(1.0f / (1.0f + std::exp(-static_cast<float>(Wide(x)))));
+}
 
 // Least scratch, in bytes.
 template <class T>
@@ -52,20 +56,19 @@ constexpr uint32_t kSigmoidScratch = kRepeatBytes;
 
 namespace AscendC {
 
-#define ASCENDC_TWIN_MATH(Name)                                                                   \
-  template <typename T, bool isReuseSource = false>                                               \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                 \
-            const LocalTensor<uint8_t>& sharedTmpBuffer, const uint32_t calCount,                 \
-            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                                   \
-    ascendc_twin::MathOp(#Name, at, dst, src, &sharedTmpBuffer,                                   \
-                         ascendc_twin::k##Name##Scratch<T>, calCount,                             \
-                         [](T x) { return ascendc_twin::Name##Of(x); });                          \
-  }                                                                                               \
-  template <typename T, bool isReuseSource = false>                                               \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t calCount,        \
-            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                                   \
-    ascendc_twin::MathOp<T>(#Name, at, dst, src, nullptr, ascendc_twin::k##Name##Scratch<T>,      \
-                            calCount, [](T x) { return ascendc_twin::Name##Of(x); });             \
+#define ASCENDC_TWIN_MATH(Name)                                                                    \
+  template <typename T, bool isReuseSource = false>                                                \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                  \
+            const LocalTensor<uint8_t>& sharedTmpBuffer, const uint32_t calCount,                  \
+            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                                    \
+    ascendc_twin::MathOp(#Name, at, dst, src, &sharedTmpBuffer, ascendc_twin::k##Name##Scratch<T>, \
+                         calCount, [](T x) { return ascendc_twin::Name##Of(x); });                 \
+  }                                                                                                \
+  template <typename T, bool isReuseSource = false>                                                \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t calCount,         \
+            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                                    \
+    ascendc_twin::MathOp<T>(#Name, at, dst, src, nullptr, ascendc_twin::k##Name##Scratch<T>,       \
+                            calCount, [](T x) { return ascendc_twin::Name##Of(x); });              \
   }
 ASCENDC_TWIN_MATH(Tanh)
 ASCENDC_TWIN_MATH(Sigmoid)

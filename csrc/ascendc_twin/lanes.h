@@ -1,4 +1,5 @@
-// The lane-wise vector instruction: dst[lane] = f(src[lane]...), in its count form and its mask form.
+// The lane-wise vector instruction: dst[lane] = f(src[lane]...), in its count form and its mask
+// form.
 #ifndef ASCENDC_TWIN_LANES_H_
 #define ASCENDC_TWIN_LANES_H_
 
@@ -142,9 +143,8 @@ template <class T>
 bool AllValid(const Extent& e, const Operand<T>& src) {
   if (!This().check) return true;
   bool good = true;
-  Stretches(e, src, [&](uint32_t address, uint32_t bytes) {
-    good = good && This().Valid(address, bytes);
-  });
+  Stretches(e, src,
+            [&](uint32_t address, uint32_t bytes) { good = good && This().Valid(address, bytes); });
   return good;
 }
 
@@ -196,9 +196,8 @@ void Lanewise(const char* api, Loc at, const Extent& e, const Operand<D>& dst, F
   (TouchRead(e, src, api, at), ...);
   TouchWrite(e, dst, api, at);
   if ((AllValid(e, src) && ...)) {
-    Stretches(e, dst, [&](uint32_t address, uint32_t bytes) {
-      core.SetValid(address, bytes, true);
-    });
+    Stretches(e, dst,
+              [&](uint32_t address, uint32_t bytes) { core.SetValid(address, bytes, true); });
   } else {
     ForLanes(e, [&](uint32_t lane, int64_t r) {
       const bool good = (core.Valid(src.At(r, lane), sizeof(S)) && ...);
@@ -209,8 +208,7 @@ void Lanewise(const char* api, Loc at, const Extent& e, const Operand<D>& dst, F
   if (e.counted) {
     uint8_t* d = ub + dst.tensor.place.address;
     for (int64_t i = 0; i < e.count; ++i) {
-      Store<D>(d + i * sizeof(D),
-               f(Load<S>(ub + src.tensor.place.address + i * sizeof(S))...));
+      Store<D>(d + i * sizeof(D), f(Load<S>(ub + src.tensor.place.address + i * sizeof(S))...));
     }
     return;
   }

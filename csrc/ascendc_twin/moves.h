@@ -109,9 +109,9 @@ void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t m
     Refuse(at, "Copy", "limit", "repeat strides of %u and %u, at most %u", p.dstRepeatSize,
            p.srcRepeatSize, kMaxBurstCount);
   }
-  Lanewise("Copy", at, Extent::Mask(mask, repeatTime),
-           Operand<T>{dst, {p.dstStride, p.dstRepeatSize}}, [](T x) { return x; },
-           Operand<T>{src, {p.srcStride, p.srcRepeatSize}});
+  Lanewise(
+      "Copy", at, Extent::Mask(mask, repeatTime), Operand<T>{dst, {p.dstStride, p.dstRepeatSize}},
+      [](T x) { return x; }, Operand<T>{src, {p.srcStride, p.srcRepeatSize}});
 }
 
 // 8 elements of src become 8 blocks of dst, per repeat.

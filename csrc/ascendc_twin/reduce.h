@@ -1,4 +1,5 @@
-// Basic reductions: WholeReduce*, BlockReduce*, and the count forms of ReduceSum, ReduceMax, ReduceMin.
+// Basic reductions: WholeReduce*, BlockReduce*, and the count forms of ReduceSum, ReduceMax,
+// ReduceMin.
 //
 // A repeat is summed as a balanced tree over neighbouring lanes, every level rounded to the type;
 // lanes that are off count as nothing. Max and Min give the first place of the extreme.
@@ -15,8 +16,8 @@ template <class T>
 struct Reduced {
   T value{};
   uint32_t index = 0;
-  bool any = false;   // of the lanes taken
-  bool good = true;   // all of them were written
+  bool any = false;  // of the lanes taken
+  bool good = true;  // all of them were written
 };
 
 enum class Reduction { kSum, kMax, kMin };
@@ -42,10 +43,10 @@ Reduced<T> ReduceLanes(Reduction kind, uint32_t count, A address, On on) {
     result.good = result.good && core.Valid(where, sizeof(T));
     if (kind == Reduction::kSum) {
       sum[i] = x;
-    } else if (!result.any || (Wide(result.value) == Wide(result.value) &&
-                               (Wide(x) != Wide(x) || (kind == Reduction::kMax
-                                                           ? Wide(x) > Wide(result.value)
-                                                           : Wide(x) < Wide(result.value))))) {
+    } else if (!result.any ||
+               (Wide(result.value) == Wide(result.value) &&
+                (Wide(x) != Wide(x) || (kind == Reduction::kMax ? Wide(x) > Wide(result.value)
+                                                                : Wide(x) < Wide(result.value))))) {
       result.value = x;
       result.index = i;
     }
@@ -178,10 +179,10 @@ void ReduceCount(Reduction kind, const Local<T>& dst, const Local<T>& src, const
     const bool number = Wide(total.value) == Wide(total.value);
     if (kind == Reduction::kSum) {
       total.value = begin == 0 ? part.value : AddOf(total.value, part.value);
-    } else if (begin == 0 || (number && (Wide(part.value) != Wide(part.value) ||
-                                         (kind == Reduction::kMax
-                                              ? Wide(part.value) > Wide(total.value)
-                                              : Wide(part.value) < Wide(total.value))))) {
+    } else if (begin == 0 ||
+               (number && (Wide(part.value) != Wide(part.value) ||
+                           (kind == Reduction::kMax ? Wide(part.value) > Wide(total.value)
+                                                    : Wide(part.value) < Wide(total.value))))) {
       total.value = part.value;
       total.index = static_cast<uint32_t>(begin + part.index);
     }
@@ -214,28 +215,27 @@ void WholeReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const 
       });
 }
 
-#define ASCENDC_TWIN_EXTREME(Suffix)                                                              \
-  template <typename T, bool isSetMask = true>                                                    \
-  void WholeReduce##Suffix(const LocalTensor<T>& dst, const LocalTensor<T>& src,                  \
-                           const int32_t mask, const int32_t repeatTime,                          \
-                           const int32_t dstRepStride, const int32_t srcBlkStride,                \
-                           const int32_t srcRepStride,                                            \
-                           ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX,                    \
-                           ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                    \
-    ascendc_twin::WholeReduce<T>(                                                                 \
-        ascendc_twin::Reduction::k##Suffix, ascendc_twin::Extent::Mask(mask, repeatTime), src,    \
-        {uint32_t(srcBlkStride), uint32_t(srcRepStride)}, "WholeReduce" #Suffix, at,              \
-        [&](int64_t r, const ascendc_twin::Reduced<T>& result) {                                  \
-          ascendc_twin::PutExtreme(dst, r * dstRepStride, result, order, "WholeReduce" #Suffix,   \
-                                   at);                                                           \
-        });                                                                                       \
-  }                                                                                               \
-  template <typename T>                                                                           \
-  void Reduce##Suffix(const LocalTensor<T>& dst, const LocalTensor<T>& src,                       \
-                      const LocalTensor<T>& sharedTmpBuffer, const int32_t count,                 \
-                      bool calIndex = false, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {  \
-    ascendc_twin::ReduceCount(ascendc_twin::Reduction::k##Suffix, dst, src, sharedTmpBuffer,      \
-                              count, calIndex, "Reduce" #Suffix, at);                             \
+#define ASCENDC_TWIN_EXTREME(Suffix)                                                             \
+  template <typename T, bool isSetMask = true>                                                   \
+  void WholeReduce##Suffix(                                                                      \
+      const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t mask,                  \
+      const int32_t repeatTime, const int32_t dstRepStride, const int32_t srcBlkStride,          \
+      const int32_t srcRepStride, ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX,            \
+      ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                                        \
+    ascendc_twin::WholeReduce<T>(                                                                \
+        ascendc_twin::Reduction::k##Suffix, ascendc_twin::Extent::Mask(mask, repeatTime), src,   \
+        {uint32_t(srcBlkStride), uint32_t(srcRepStride)}, "WholeReduce" #Suffix, at,             \
+        [&](int64_t r, const ascendc_twin::Reduced<T>& result) {                                 \
+          ascendc_twin::PutExtreme(dst, r * dstRepStride, result, order, "WholeReduce" #Suffix,  \
+                                   at);                                                          \
+        });                                                                                      \
+  }                                                                                              \
+  template <typename T>                                                                          \
+  void Reduce##Suffix(const LocalTensor<T>& dst, const LocalTensor<T>& src,                      \
+                      const LocalTensor<T>& sharedTmpBuffer, const int32_t count,                \
+                      bool calIndex = false, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) { \
+    ascendc_twin::ReduceCount(ascendc_twin::Reduction::k##Suffix, dst, src, sharedTmpBuffer,     \
+                              count, calIndex, "Reduce" #Suffix, at);                            \
   }
 ASCENDC_TWIN_EXTREME(Max)
 ASCENDC_TWIN_EXTREME(Min)
@@ -250,17 +250,16 @@ void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src,
 }
 
 // The order of mask and repeat is the other way round here than in WholeReduce.
-#define ASCENDC_TWIN_BLOCK(Suffix)                                                                \
-  template <typename T, bool isSetMask = true>                                                    \
-  void BlockReduce##Suffix(const LocalTensor<T>& dst, const LocalTensor<T>& src,                  \
-                           const int32_t repeatTime, const int32_t mask,                          \
-                           const int32_t dstRepStride, const int32_t srcBlkStride,                \
-                           const int32_t srcRepStride,                                            \
-                           ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                    \
-    ascendc_twin::BlockReduce<T>(ascendc_twin::Reduction::k##Suffix, dst, src,                    \
-                                 ascendc_twin::Extent::Mask(mask, repeatTime), dstRepStride,      \
-                                 {uint32_t(srcBlkStride), uint32_t(srcRepStride)},                \
-                                 "BlockReduce" #Suffix, at);                                      \
+#define ASCENDC_TWIN_BLOCK(Suffix)                                                           \
+  template <typename T, bool isSetMask = true>                                               \
+  void BlockReduce##Suffix(                                                                  \
+      const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t repeatTime,        \
+      const int32_t mask, const int32_t dstRepStride, const int32_t srcBlkStride,            \
+      const int32_t srcRepStride, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {        \
+    ascendc_twin::BlockReduce<T>(ascendc_twin::Reduction::k##Suffix, dst, src,               \
+                                 ascendc_twin::Extent::Mask(mask, repeatTime), dstRepStride, \
+                                 {uint32_t(srcBlkStride), uint32_t(srcRepStride)},           \
+                                 "BlockReduce" #Suffix, at);                                 \
   }
 ASCENDC_TWIN_BLOCK(Sum)
 ASCENDC_TWIN_BLOCK(Max)

@@ -1,4 +1,5 @@
-// The 2-D reductions ReduceSum, ReduceMax, ReduceMin and ReduceProd over Pattern::Reduce::AR and RA.
+// The 2-D reductions ReduceSum, ReduceMax, ReduceMin and ReduceProd over Pattern::Reduce::AR and
+// RA.
 #ifndef ASCENDC_TWIN_REDUCE_PATTERN_H_
 #define ASCENDC_TWIN_REDUCE_PATTERN_H_
 
@@ -102,14 +103,14 @@ void PatternReduce(const char* api, Loc at, uint32_t types, bool extreme, bool r
 
 namespace AscendC {
 
-#define ASCENDC_TWIN_PATTERN(Name, types, extreme, lane)                                         \
-  template <class T, class pattern, bool isReuseSource = false>                                  \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                                \
-            const LocalTensor<uint8_t>& sharedTmpBuffer, const uint32_t srcShape[],              \
-            bool srcInnerPad, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                \
-    ascendc_twin::PatternReduce<T, pattern>(#Name, at, types, extreme, isReuseSource, dst, src,  \
-                                            sharedTmpBuffer, srcShape, srcInnerPad,              \
-                                            [](T a, T b) { return lane(a, b); });                \
+#define ASCENDC_TWIN_PATTERN(Name, types, extreme, lane)                                        \
+  template <class T, class pattern, bool isReuseSource = false>                                 \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                               \
+            const LocalTensor<uint8_t>& sharedTmpBuffer, const uint32_t srcShape[],             \
+            bool srcInnerPad, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {               \
+    ascendc_twin::PatternReduce<T, pattern>(#Name, at, types, extreme, isReuseSource, dst, src, \
+                                            sharedTmpBuffer, srcShape, srcInnerPad,             \
+                                            [](T a, T b) { return lane(a, b); });               \
   }
 ASCENDC_TWIN_PATTERN(ReduceSum, ascendc_twin::kF32, false, ascendc_twin::AddOf)
 ASCENDC_TWIN_PATTERN(ReduceProd, ascendc_twin::kF32, false, ascendc_twin::MulOf)

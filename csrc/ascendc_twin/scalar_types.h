@@ -111,17 +111,27 @@ struct Narrow<bfloat16_t> {
 
 // Types as bits of a set, for the tables of what an instruction takes.
 enum TypeBit : uint32_t {
-  kI8 = 1, kU8 = 2, kI16 = 4, kU16 = 8, kI32 = 16, kU32 = 32, kI64 = 64, kU64 = 128,
-  kF16 = 256, kBf16 = 512, kF32 = 1024, kBool = 2048,
+  kI8 = 1,
+  kU8 = 2,
+  kI16 = 4,
+  kU16 = 8,
+  kI32 = 16,
+  kU32 = 32,
+  kI64 = 64,
+  kU64 = 128,
+  kF16 = 256,
+  kBf16 = 512,
+  kF32 = 1024,
+  kBool = 2048,
 };
 
 template <class T>
 struct TypeInfo;
-#define ASCENDC_TWIN_TYPE(type, bit)             \
-  template <>                                    \
-  struct TypeInfo<type> {                        \
-    static constexpr uint32_t kBit = bit;        \
-    static constexpr const char* kName = #type;  \
+#define ASCENDC_TWIN_TYPE(type, bit)            \
+  template <>                                   \
+  struct TypeInfo<type> {                       \
+    static constexpr uint32_t kBit = bit;       \
+    static constexpr const char* kName = #type; \
   };
 ASCENDC_TWIN_TYPE(int8_t, kI8)
 ASCENDC_TWIN_TYPE(uint8_t, kU8)

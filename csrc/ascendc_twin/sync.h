@@ -10,10 +10,10 @@ struct PipePair {
   uint32_t from, to;
 };
 constexpr PipePair PipesOf(AscendC::HardEvent event) {
-  constexpr PipePair pairs[] = {
-      {kPipeMte2, kPipeV}, {kPipeV, kPipeMte2},    {kPipeV, kPipeMte3},    {kPipeMte3, kPipeV},
-      {kPipeMte2, kPipeS}, {kPipeS, kPipeMte2},    {kPipeMte3, kPipeS},    {kPipeS, kPipeMte3},
-      {kPipeMte2, kPipeMte3}, {kPipeMte3, kPipeMte2}, {kPipeV, kPipeS},    {kPipeS, kPipeV}};
+  constexpr PipePair pairs[] = {{kPipeMte2, kPipeV},    {kPipeV, kPipeMte2}, {kPipeV, kPipeMte3},
+                                {kPipeMte3, kPipeV},    {kPipeMte2, kPipeS}, {kPipeS, kPipeMte2},
+                                {kPipeMte3, kPipeS},    {kPipeS, kPipeMte3}, {kPipeMte2, kPipeMte3},
+                                {kPipeMte3, kPipeMte2}, {kPipeV, kPipeS},    {kPipeS, kPipeV}};
   return pairs[static_cast<int>(event)];
 }
 
@@ -67,8 +67,7 @@ template <HardEvent event>
 void WaitFlag(int32_t eventID, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
   ascendc_twin::Core::Flag& flag = ascendc_twin::FlagOf(event, eventID, "WaitFlag", at);
   if (!flag.set) {
-    ascendc_twin::Refuse(at, "WaitFlag", "flag", "event id %d is not set: waits for ever",
-                         eventID);
+    ascendc_twin::Refuse(at, "WaitFlag", "flag", "event id %d is not set: waits for ever", eventID);
   }
   flag.set = false;
   ascendc_twin::This().Learn(ascendc_twin::PipesOf(event).to, flag.clock);
@@ -89,7 +88,8 @@ template <bool isAIVOnly = true>
 void SyncAll(ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
   ascendc_twin::Core& core = ascendc_twin::This();
   if (core.check && !core.hard_sync_allowed) {
-    ascendc_twin::Refuse(at, "SyncAll", "SyncAll", "KERNEL_TYPE_AIV_ONLY has no hard SyncAll: use "
+    ascendc_twin::Refuse(at, "SyncAll", "SyncAll",
+                         "KERNEL_TYPE_AIV_ONLY has no hard SyncAll: use "
                          "KERNEL_TYPE_MIX_AIV_1_0");
   }
   if (core.check && core.device.block_dim > core.device.vector_cores) {
@@ -97,7 +97,7 @@ void SyncAll(ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
                          core.device.block_dim, core.device.vector_cores);
   }
   core.BarrierAll();
-  core.device.Barrier(core.turn, at);
+  core.device.Barrier(core.turn, core.index, at);
 }
 
 template <typename T>

@@ -82,8 +82,7 @@ class GlobalTensor {
   }
 
   T GetValue(const uint64_t offset, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) const;
-  void SetValue(const uint64_t offset, T value,
-                ascendc_twin::Loc at = ascendc_twin::Loc::Here());
+  void SetValue(const uint64_t offset, T value, ascendc_twin::Loc at = ascendc_twin::Loc::Here());
 
   GlobalTensor operator[](const uint64_t offset) const {
     GlobalTensor part = *this;

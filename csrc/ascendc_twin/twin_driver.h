@@ -98,14 +98,14 @@ void RunCore(Entry entry, const AscendcTwinRun& run, Device& device, int64_t ind
              AscendcTwinReport& report) {
   std::unique_lock<std::mutex> turn;
   try {
-    device.Enter(turn);
+    device.Enter(turn, index);
     Core core(device, index);
     core.turn = std::move(turn);
     t_core = &core;
     try {
       CallEntry(entry, run);
       core.CheckEnd();
-      device.Leave();
+      device.Leave(index);
     } catch (const Violation& v) {
       Describe(report, index, v);
       device.Fail();
@@ -136,6 +136,7 @@ int32_t RunKernel(Entry entry, const AscendcTwinRun& run, AscendcTwinReport& rep
   device.vector_cores = run.vector_cores;
   device.ub_bytes = static_cast<uint32_t>(run.ub_bytes);
   device.check = run.check != 0;
+  device.Start();
   std::vector<std::thread> cores;
   for (int32_t i = 0; i < run.block_dim; ++i) {
     cores.emplace_back([&, i] { RunCore(entry, run, device, i, report); });
@@ -152,10 +153,10 @@ int32_t RunKernel(Entry entry, const AscendcTwinRun& run, AscendcTwinReport& rep
 
 }  // namespace ascendc_twin
 
-#define ASCENDC_TWIN_ENTRY(name)                                                             \
-  extern "C" __attribute__((visibility("default"))) int32_t ascendc_twin_run(                \
-      const AscendcTwinRun* run, AscendcTwinReport* report) {                                \
-    return ascendc_twin::RunKernel(&name, *run, *report);                                    \
+#define ASCENDC_TWIN_ENTRY(name)                                              \
+  extern "C" __attribute__((visibility("default"))) int32_t ascendc_twin_run( \
+      const AscendcTwinRun* run, AscendcTwinReport* report) {                 \
+    return ascendc_twin::RunKernel(&name, *run, *report);                     \
   }
 
 #endif  // ASCENDC_TWIN_DRIVER_H_

@@ -30,9 +30,13 @@ T Done(V value) {
 }
 
 template <class T>
-T AddOf(T a, T b) { return Done<T>(Wrap<T>(Wide(a)) + Wrap<T>(Wide(b))); }
+T AddOf(T a, T b) {
+  return Done<T>(Wrap<T>(Wide(a)) + Wrap<T>(Wide(b)));
+}
 template <class T>
-T SubOf(T a, T b) { return Done<T>(Wrap<T>(Wide(a)) - Wrap<T>(Wide(b))); }
+T SubOf(T a, T b) {
+  return Done<T>(Wrap<T>(Wide(a)) - Wrap<T>(Wide(b)));
+}
 // 16-bit integers are promoted to int, so the product is taken in 32 bits at least.
 template <class T>
 T MulOf(T a, T b) {
@@ -51,9 +55,13 @@ T DivOf(T a, T b) {
   }
 }
 template <class T>
-T MaxOf(T a, T b) { return Wide(a) > Wide(b) || Wide(a) != Wide(a) ? a : b; }
+T MaxOf(T a, T b) {
+  return Wide(a) > Wide(b) || Wide(a) != Wide(a) ? a : b;
+}
 template <class T>
-T MinOf(T a, T b) { return Wide(a) < Wide(b) || Wide(a) != Wide(a) ? a : b; }
+T MinOf(T a, T b) {
+  return Wide(a) < Wide(b) || Wide(a) != Wide(a) ? a : b;
+}
 template <class T>
 T AbsOf(T x) {
   if constexpr (std::is_same<T, half>::value) {
@@ -64,31 +72,55 @@ T AbsOf(T x) {
   }
 }
 template <class T>
-T ReluOf(T x) { return Wide(x) <= 0 ? Done<T>(0) : x; }
+T ReluOf(T x) {
+  return Wide(x) <= 0 ? Done<T>(0) : x;
+}
 template <class T>
-T ExpOf(T x) { return Done<T>(std::exp(static_cast<float>(Wide(x)))); }
+T ExpOf(T x) {
+  return Done<T>(std::exp(static_cast<float>(Wide(x))));
+}
 template <class T>
-T LnOf(T x) { return Done<T>(std::log(static_cast<float>(Wide(x)))); }
+T LnOf(T x) {
+  return Done<T>(std::log(static_cast<float>(Wide(x))));
+}
 template <class T>
-T SqrtOf(T x) { return Done<T>(std::sqrt(static_cast<float>(Wide(x)))); }
+T SqrtOf(T x) {
+  return Done<T>(std::sqrt(static_cast<float>(Wide(x))));
+}
 template <class T>
-T RsqrtOf(T x) { return Done<T>(1.0f / std::sqrt(static_cast<float>(Wide(x)))); }
+T RsqrtOf(T x) {
+  return Done<T>(1.0f / std::sqrt(static_cast<float>(Wide(x))));
+}
 template <class T>
-T ReciprocalOf(T x) { return Done<T>(1.0f / static_cast<float>(Wide(x))); }
+T ReciprocalOf(T x) {
+  return Done<T>(1.0f / static_cast<float>(Wide(x)));
+}
 
 template <class T>
-T LeakyReluOf(T x, T slope) { return Wide(x) >= 0 ? x : Done<T>(Wide(x) * Wide(slope)); }
+T LeakyReluOf(T x, T slope) {
+  return Wide(x) >= 0 ? x : Done<T>(Wide(x) * Wide(slope));
+}
 template <class T>
-T NotOf(T x) { return static_cast<T>(~static_cast<int>(Wide(x))); }
+T NotOf(T x) {
+  return static_cast<T>(~static_cast<int>(Wide(x)));
+}
 template <class T>
-T AndOf(T a, T b) { return static_cast<T>(static_cast<int>(Wide(a)) & static_cast<int>(Wide(b))); }
+T AndOf(T a, T b) {
+  return static_cast<T>(static_cast<int>(Wide(a)) & static_cast<int>(Wide(b)));
+}
 template <class T>
-T OrOf(T a, T b) { return static_cast<T>(static_cast<int>(Wide(a)) | static_cast<int>(Wide(b))); }
+T OrOf(T a, T b) {
+  return static_cast<T>(static_cast<int>(Wide(a)) | static_cast<int>(Wide(b)));
+}
 template <class T>
-T ShiftLeftOf(T x, T by) { return static_cast<T>(static_cast<uint64_t>(Wide(x)) << int(by)); }
+T ShiftLeftOf(T x, T by) {
+  return static_cast<T>(static_cast<uint64_t>(Wide(x)) << int(by));
+}
 // Arithmetic for the signed types.
 template <class T>
-T ShiftRightOf(T x, T by) { return static_cast<T>(static_cast<int64_t>(Wide(x)) >> int(by)); }
+T ShiftRightOf(T x, T by) {
+  return static_cast<T>(static_cast<int64_t>(Wide(x)) >> int(by));
+}
 
 constexpr uint32_t kArithmetic = kF16 | kF32 | kI16 | kI32;
 constexpr uint32_t kFloats = kF16 | kF32;
@@ -121,78 +153,77 @@ namespace AscendC {
 
 // The three forms of an instruction differ in the lanes they name: a count, a mask of the first
 // lanes, a mask of bits. `repeatTime` is wider here than on the device, so that 256 is seen.
-#define ASCENDC_TWIN_UNARY(Name, types, lane)                                                      \
-  template <typename T>                                                                            \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count,            \
-            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                                    \
-    ascendc_twin::UnaryOp(#Name, at, types, ascendc_twin::Extent::Count(count), {}, dst, src,      \
-                          [](T x) { return lane(x); });                                            \
-  }                                                                                                \
-  template <typename T, bool isSetMask = true>                                                     \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask,                   \
-            const int64_t repeatTime, const UnaryRepeatParams& repeatParams,                       \
-            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                                    \
-    ascendc_twin::UnaryOp(#Name, at, types, ascendc_twin::Extent::Mask(mask, repeatTime),          \
-                          repeatParams, dst, src, [](T x) { return lane(x); });                    \
-  }                                                                                                \
-  template <typename T, bool isSetMask = true>                                                     \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask[],                 \
-            const int64_t repeatTime, const UnaryRepeatParams& repeatParams,                       \
-            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                                    \
-    ascendc_twin::UnaryOp(                                                                         \
-        #Name, at, types,                                                                          \
-        ascendc_twin::Extent::Bits(mask, ascendc_twin::kSecondMaskWord<T>, repeatTime),            \
-        repeatParams, dst, src, [](T x) { return lane(x); });                                      \
+#define ASCENDC_TWIN_UNARY(Name, types, lane)                                                 \
+  template <typename T>                                                                       \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int32_t& count,       \
+            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                               \
+    ascendc_twin::UnaryOp(#Name, at, types, ascendc_twin::Extent::Count(count), {}, dst, src, \
+                          [](T x) { return lane(x); });                                       \
+  }                                                                                           \
+  template <typename T, bool isSetMask = true>                                                \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask,              \
+            const int64_t repeatTime, const UnaryRepeatParams& repeatParams,                  \
+            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                               \
+    ascendc_twin::UnaryOp(#Name, at, types, ascendc_twin::Extent::Mask(mask, repeatTime),     \
+                          repeatParams, dst, src, [](T x) { return lane(x); });               \
+  }                                                                                           \
+  template <typename T, bool isSetMask = true>                                                \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask[],            \
+            const int64_t repeatTime, const UnaryRepeatParams& repeatParams,                  \
+            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                               \
+    ascendc_twin::UnaryOp(                                                                    \
+        #Name, at, types,                                                                     \
+        ascendc_twin::Extent::Bits(mask, ascendc_twin::kSecondMaskWord<T>, repeatTime),       \
+        repeatParams, dst, src, [](T x) { return lane(x); });                                 \
   }
 
-#define ASCENDC_TWIN_BINARY(Name, types, lane)                                                     \
-  template <typename T>                                                                            \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,     \
-            const int32_t& count, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {              \
-    ascendc_twin::BinaryOp(#Name, at, types, ascendc_twin::Extent::Count(count), {}, dst, src0,    \
-                           src1, [](T a, T b) { return lane(a, b); });                             \
-  }                                                                                                \
-  template <typename T, bool isSetMask = true>                                                     \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,     \
-            uint64_t mask, const int64_t repeatTime, const BinaryRepeatParams& repeatParams,       \
-            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                                    \
-    ascendc_twin::BinaryOp(#Name, at, types, ascendc_twin::Extent::Mask(mask, repeatTime),         \
-                           repeatParams, dst, src0, src1,                                          \
-                           [](T a, T b) { return lane(a, b); });                                   \
-  }                                                                                                \
-  template <typename T, bool isSetMask = true>                                                     \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,     \
-            uint64_t mask[], const int64_t repeatTime, const BinaryRepeatParams& repeatParams,     \
-            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                                    \
-    ascendc_twin::BinaryOp(                                                                        \
-        #Name, at, types,                                                                          \
-        ascendc_twin::Extent::Bits(mask, ascendc_twin::kSecondMaskWord<T>, repeatTime),            \
-        repeatParams, dst, src0, src1, [](T a, T b) { return lane(a, b); });                       \
+#define ASCENDC_TWIN_BINARY(Name, types, lane)                                                  \
+  template <typename T>                                                                         \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,  \
+            const int32_t& count, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {           \
+    ascendc_twin::BinaryOp(#Name, at, types, ascendc_twin::Extent::Count(count), {}, dst, src0, \
+                           src1, [](T a, T b) { return lane(a, b); });                          \
+  }                                                                                             \
+  template <typename T, bool isSetMask = true>                                                  \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,  \
+            uint64_t mask, const int64_t repeatTime, const BinaryRepeatParams& repeatParams,    \
+            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                                 \
+    ascendc_twin::BinaryOp(#Name, at, types, ascendc_twin::Extent::Mask(mask, repeatTime),      \
+                           repeatParams, dst, src0, src1, [](T a, T b) { return lane(a, b); }); \
+  }                                                                                             \
+  template <typename T, bool isSetMask = true>                                                  \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1,  \
+            uint64_t mask[], const int64_t repeatTime, const BinaryRepeatParams& repeatParams,  \
+            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                                 \
+    ascendc_twin::BinaryOp(                                                                     \
+        #Name, at, types,                                                                       \
+        ascendc_twin::Extent::Bits(mask, ascendc_twin::kSecondMaskWord<T>, repeatTime),         \
+        repeatParams, dst, src0, src1, [](T a, T b) { return lane(a, b); });                    \
   }
 
-#define ASCENDC_TWIN_SCALAR(Name, Scalar, types, lane)                                             \
-  template <typename T, bool isSetMask = true>                                                     \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Scalar& scalarValue,       \
-            const int32_t& count, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {              \
-    ascendc_twin::UnaryOp(#Name, at, types, ascendc_twin::Extent::Count(count), {}, dst, src,      \
-                          [scalarValue](T x) { return lane(x, scalarValue); });                    \
-  }                                                                                                \
-  template <typename T, bool isSetMask = true>                                                     \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Scalar& scalarValue,       \
-            uint64_t mask, const int64_t repeatTime, const UnaryRepeatParams& repeatParams,        \
-            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                                    \
-    ascendc_twin::UnaryOp(#Name, at, types, ascendc_twin::Extent::Mask(mask, repeatTime),          \
-                          repeatParams, dst, src,                                                  \
-                          [scalarValue](T x) { return lane(x, scalarValue); });                    \
-  }                                                                                                \
-  template <typename T, bool isSetMask = true>                                                     \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Scalar& scalarValue,       \
-            uint64_t mask[], const int64_t repeatTime, const UnaryRepeatParams& repeatParams,      \
-            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                                    \
-    ascendc_twin::UnaryOp(                                                                         \
-        #Name, at, types,                                                                          \
-        ascendc_twin::Extent::Bits(mask, ascendc_twin::kSecondMaskWord<T>, repeatTime),            \
-        repeatParams, dst, src, [scalarValue](T x) { return lane(x, scalarValue); });              \
+#define ASCENDC_TWIN_SCALAR(Name, Scalar, types, lane)                                        \
+  template <typename T, bool isSetMask = true>                                                \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Scalar& scalarValue,  \
+            const int32_t& count, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {         \
+    ascendc_twin::UnaryOp(#Name, at, types, ascendc_twin::Extent::Count(count), {}, dst, src, \
+                          [scalarValue](T x) { return lane(x, scalarValue); });               \
+  }                                                                                           \
+  template <typename T, bool isSetMask = true>                                                \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Scalar& scalarValue,  \
+            uint64_t mask, const int64_t repeatTime, const UnaryRepeatParams& repeatParams,   \
+            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                               \
+    ascendc_twin::UnaryOp(#Name, at, types, ascendc_twin::Extent::Mask(mask, repeatTime),     \
+                          repeatParams, dst, src,                                             \
+                          [scalarValue](T x) { return lane(x, scalarValue); });               \
+  }                                                                                           \
+  template <typename T, bool isSetMask = true>                                                \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Scalar& scalarValue,  \
+            uint64_t mask[], const int64_t repeatTime, const UnaryRepeatParams& repeatParams, \
+            ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {                               \
+    ascendc_twin::UnaryOp(                                                                    \
+        #Name, at, types,                                                                     \
+        ascendc_twin::Extent::Bits(mask, ascendc_twin::kSecondMaskWord<T>, repeatTime),       \
+        repeatParams, dst, src, [scalarValue](T x) { return lane(x, scalarValue); });         \
   }
 
 ASCENDC_TWIN_UNARY(Abs, ascendc_twin::kFloats, ascendc_twin::AbsOf)
@@ -232,13 +263,10 @@ void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const U& scalarV
   ascendc_twin::RequireType<T>(ascendc_twin::kFloats, "Axpy", at);
   ascendc_twin::RequireType<U>(ascendc_twin::kFloats, "Axpy", at);
   const float scale = scalarValue;
-  ascendc_twin::Lanewise("Axpy", at, ascendc_twin::Extent::Count(count),
-                         ascendc_twin::Operand<T>{dst, {1, 8}},
-                         [scale](T y, U x) {
-                           return ascendc_twin::Done<T>(std::fma(float(x), scale, float(y)));
-                         },
-                         ascendc_twin::Operand<T>{dst, {1, 8}},
-                         ascendc_twin::Operand<U>{src, {1, 8}});
+  ascendc_twin::Lanewise(
+      "Axpy", at, ascendc_twin::Extent::Count(count), ascendc_twin::Operand<T>{dst, {1, 8}},
+      [scale](T y, U x) { return ascendc_twin::Done<T>(std::fma(float(x), scale, float(y))); },
+      ascendc_twin::Operand<T>{dst, {1, 8}}, ascendc_twin::Operand<U>{src, {1, 8}});
 }
 
 }  // namespace AscendC

@@ -103,9 +103,11 @@ CASES = [
      "FULL(a, float, 64); FULL(b, float, 64); Abs(a, a, 65); @",
      "FULL(a, float, 64); FULL(b, float, 64); Abs(a, a, 64);"),
     ("scratch", "scratch", "ReduceSum",
-     "FULL(a, float, 144); BUF(r, float, 32); BUF(w, uint8_t, 480); const uint32_t s[2] = {2, 72};\n"
+     "FULL(a, float, 144); BUF(r, float, 32); BUF(w, uint8_t, 480);\n"
+     "const uint32_t s[2] = {2, 72};\n"
      "ReduceSum<float, Pattern::Reduce::AR>(r, a, w, s, true); @",
-     "FULL(a, float, 144); BUF(r, float, 32); BUF(w, uint8_t, 512); const uint32_t s[2] = {2, 72};\n"
+     "FULL(a, float, 144); BUF(r, float, 32); BUF(w, uint8_t, 512);\n"
+     "const uint32_t s[2] = {2, 72};\n"
      "ReduceSum<float, Pattern::Reduce::AR>(r, a, w, s, true);"),
     ("tanh_scratch", "scratch", "Tanh",
      "FULL(a, half, 64); BUF(b, half, 128); BUF(w, uint8_t, 992); Tanh(b, a, w, 64); @",
@@ -147,7 +149,8 @@ CASES = [
     ("filler_out", "unwritten UB", "DataCopy",
      "BUF(a, float, 64); DataCopyPad(a, xg, {1, 28, 0, 0, 0}, DataCopyPadExtParams<float>{});\n"
      "FLAG(MTE2_MTE3, 0); DataCopy(yg, a, 8); @",
-     "BUF(a, float, 64); DataCopyPad(a, xg, {1, 28, 0, 0, 0}, DataCopyPadExtParams<float>{true, 0, 1, 0});\n"
+     "BUF(a, float, 64); DataCopyPadExtParams<float> one{true, 0, 1, 0};\n"
+     "DataCopyPad(a, xg, {1, 28, 0, 0, 0}, one);\n"
      "FLAG(MTE2_MTE3, 0); DataCopy(yg, a, 8);"),
     ("filler_in_sum", "unwritten UB", "DataCopyPad",
      "BUF(a, float, 64); DataCopyPad(a, xg, {1, 28, 0, 0, 0}, DataCopyPadExtParams<float>{});\n"
@@ -272,7 +275,7 @@ MULTI_CORE_CASES = [
 
 
 def table_kernel(cases):
-    """One kernel with all bodies: key 2k is the breaking one of case k, key 2k + 1 the legal one."""
+    """One kernel with all bodies: key 2k breaks the rule of case k, key 2k + 1 keeps it."""
     text = ['#include "kernel_operator.h"', "using namespace AscendC;", PRELUDE]
     for number, (_, _, _, bad, good) in enumerate(cases):
         for key, body in ((2 * number, bad), (2 * number + 1, good)):

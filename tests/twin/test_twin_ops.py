@@ -274,8 +274,8 @@ def test_mask_bits_choose_lanes():
 @pytest.mark.parametrize("dtype,rtol", [("float32", 2e-6), ("float16", 2e-3)])
 def test_tanh_and_sigmoid(dtype, rtol):
     x = data(300, dtype, -5, 5)
-    tanh, sigmoid = run_body("Tanh(o0, i0, w, 300); PipeBarrier<PIPE_V>(); Sigmoid(o1, i0, w, 300);",
-                             [x], [(300, dtype)] * 2)
+    body = "Tanh(o0, i0, w, 300); PipeBarrier<PIPE_V>(); Sigmoid(o1, i0, w, 300);"
+    tanh, sigmoid = run_body(body, [x], [(300, dtype)] * 2)
     wide = x.astype(np.float64)
     np.testing.assert_allclose(tanh.astype(np.float64), np.tanh(wide), rtol=rtol, atol=1e-6)
     np.testing.assert_allclose(sigmoid.astype(np.float64), 1 / (1 + np.exp(-wide)), rtol=rtol)
@@ -284,7 +284,8 @@ def test_tanh_and_sigmoid(dtype, rtol):
 def test_scalar_access_with_flags():
     x = data(8, "float32")
     got, = run_body(
-        "Adds(o0, i0, 1.0f, 8); SetFlag<HardEvent::V_S>(EVENT_ID0); WaitFlag<HardEvent::V_S>(EVENT_ID0);"
+        "Adds(o0, i0, 1.0f, 8);"
+        "SetFlag<HardEvent::V_S>(EVENT_ID0); WaitFlag<HardEvent::V_S>(EVENT_ID0);"
         "float v = o0.GetValue(3); o0.SetValue(0, v * 2);"
         "SetFlag<HardEvent::S_MTE3>(EVENT_ID0); WaitFlag<HardEvent::S_MTE3>(EVENT_ID0);",
         [x], [(8, "float32")])
@@ -293,7 +294,7 @@ def test_scalar_access_with_flags():
 
 def test_bfloat16_input_and_output():
     bits = bf16_bits(data(77, "float32"))
-    got, = run_body("Cast(w.ReinterpretCast<float>(), i0, RoundMode::CAST_NONE, 77);"
-                    "PipeBarrier<PIPE_V>(); Cast(o0, w.ReinterpretCast<float>(), RoundMode::CAST_RINT, 77);",
+    got, = run_body("auto f = w.ReinterpretCast<float>(); Cast(f, i0, RoundMode::CAST_NONE, 77);"
+                    "PipeBarrier<PIPE_V>(); Cast(o0, f, RoundMode::CAST_RINT, 77);",
                     [(bits, "bfloat16")], [(77, "bfloat16")])
     np.testing.assert_array_equal(got, bits)

@@ -6,6 +6,7 @@ and the headers of the include folders.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -100,10 +101,8 @@ def _build(
         raise BuildError("cannot store the kernel: {}".format(error), node=label) from error
     except BuildError as error:
         kept = ""
-        try:
+        with contextlib.suppress(OSError):  # the compiler's words matter more than the copy
             kept = cache.keep_failed(key, source, error.output)
-        except OSError:
-            pass  # the compiler's words matter more than the kept copy
         raise BuildError(
             error.message,
             node=label,

@@ -9,6 +9,7 @@ source and the compiler's words of a kernel that did not build.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import errno
 import hashlib
 import json
@@ -90,10 +91,8 @@ class KernelCache:
         except (OSError, ValueError, KeyError, TypeError) as error:
             get_logger(__name__).info("cache entry %s cannot be read: %s", key, error)
             return None
-        try:
+        with contextlib.suppress(OSError):  # a read-only cache still serves
             os.utime(os.path.join(folder, META))
-        except OSError:
-            pass  # a read-only cache still serves
         return library
 
     def insert(self, key: str, label: str, source: str, build: Callable[[str, str], None]) -> str:
@@ -148,7 +147,7 @@ class KernelCache:
         return os.path.join(folder, SOURCE)
 
     def entries(self) -> List[CacheEntry]:
-        """All stored kernels, the least recently used first; failed ones have the label "failed"."""
+        """All entries, the least recently used first; failed builds have the label "failed"."""
         found = []
         for group in _subfolders(self.root):
             if os.path.basename(group).startswith("tmp-"):
@@ -231,10 +230,8 @@ def _describe(folder: str) -> Optional[CacheEntry]:
 def _remove(folder: str, root: str) -> None:
     """Take an entry out of sight with one rename, then delete it."""
     grave = tempfile.mkdtemp(prefix="tmp-", dir=root)
-    try:
+    with contextlib.suppress(OSError):  # another process may have been faster
         os.rename(folder, os.path.join(grave, "old"))
-    except OSError:
-        pass  # another process was faster
     shutil.rmtree(grave, ignore_errors=True)
 
 

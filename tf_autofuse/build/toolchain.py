@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 from dataclasses import dataclass
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from ..errors import BuildError
 
@@ -106,7 +106,9 @@ def _version(macros: str) -> str:
     return "unknown"
 
 
-def run_tool(command: Sequence[str], seconds: float, cwd: str = None) -> Tuple[str, int]:
+def run_tool(
+    command: Sequence[str], seconds: float, cwd: Optional[str] = None
+) -> Tuple[str, int]:
     """Run an argument list (no shell): its output, both streams together, and its exit code.
 
     BuildError when it cannot start or does not end in `seconds`; its children end with it.

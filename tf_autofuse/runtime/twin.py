@@ -188,20 +188,23 @@ def _arguments(
     kinds: Sequence[int],
     tiling: bytes,
 ) -> Tuple[_Run, _Report, Dict[str, Any]]:
-    """The structures of a run; the dict holds the arrays they point to."""
+    """The structures of a run; the dict holds the counters and keeps the tiling bytes alive."""
     count = len(sizes)
     base = memory.ctypes.data
-    keep = {
-        "pointers": (ctypes.c_void_p * count)(*[base + start for start in starts]),
-        "bytes": (ctypes.c_int64 * count)(*sizes),
-        "kinds": (ctypes.c_int32 * count)(*kinds),
-        "read": (ctypes.c_int64 * count)(),
-        "written": (ctypes.c_int64 * count)(),
-        "tiling": ctypes.create_string_buffer(bytes(tiling), len(tiling) + 1),
-    }
-    run = _Run(buffers=count, tiling_bytes=len(tiling))
-    for name in ("pointers", "bytes", "kinds", "read", "written"):
-        kind = dict(_Run._fields_)[name]
-        setattr(run, name, ctypes.cast(keep[name], kind))
-    run.tiling = ctypes.addressof(keep["tiling"])
+    pointers = (ctypes.c_void_p * count)(*[base + start for start in starts])
+    lengths = (ctypes.c_int64 * count)(*sizes)
+    roles = (ctypes.c_int32 * count)(*kinds)
+    read, written = (ctypes.c_int64 * count)(), (ctypes.c_int64 * count)()
+    data = ctypes.create_string_buffer(bytes(tiling), len(tiling) + 1)
+    run = _Run(
+        pointers=pointers,
+        bytes=lengths,
+        kinds=roles,
+        read=read,
+        written=written,
+        tiling=ctypes.addressof(data),
+        tiling_bytes=len(tiling),
+        buffers=count,
+    )
+    keep = {"read": read, "written": written, "data": data}
     return run, _Report(core=-1), keep
