@@ -36,9 +36,8 @@ def encode(array: np.ndarray, dtype: str) -> np.ndarray:
         return array.astype(storage_dtype(dtype))
     bits = np.ascontiguousarray(array, np.float32).view(np.uint32)
     rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-    return np.where(np.isnan(array), np.uint16(0x7FC0) | (bits >> 31 << 15), rounded).astype(
-        np.uint16
-    )
+    coded = np.where(np.isnan(array), np.uint16(0x7FC0) | (bits >> 31 << 15), rounded)
+    return coded.astype(np.uint16).reshape(np.shape(array))
 
 
 def run(
