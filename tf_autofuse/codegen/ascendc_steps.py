@@ -19,10 +19,10 @@ from tf_autofuse.kernel.ir import (
     StepScalar,
     walk_steps,
 )
+from tf_autofuse.kernel.nest import runtime_inputs
 from tf_autofuse.kernel.vector import ITEM_BYTES, ROUND_MODES, VECTOR_OPS
 from tf_autofuse.platforms import Platform
 from tf_autofuse.tiling import UNIT
-from tf_autofuse.tiling.cpp import runtime_inputs
 
 C_TYPES: Dict[str, str] = {
     "float32": "float", "float16": "half", "bfloat16": "bfloat16_t", "int8": "int8_t",
@@ -44,7 +44,7 @@ class StepPrinter:
     def __init__(self, kernel: Kernel, number: int, chip: Platform) -> None:
         self.kernel, self.number, self.chip = kernel, number, chip
         self.program = kernel.programs[number]
-        self.runtime = runtime_inputs(kernel)
+        self.runtime = runtime_inputs(kernel.loop)
         self.lines: List[str] = []
         self.indent = 0
 

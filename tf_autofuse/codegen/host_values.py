@@ -12,7 +12,7 @@ from tf_autofuse.codegen.host_scalar import (
     wide_expression,
     widen,
 )
-from tf_autofuse.kernel.nest import needed
+from tf_autofuse.kernel.nest import needed, runtime_inputs
 from tf_autofuse.loop.ir import AxisSize, Const, Load, LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import NARROW_FLOATS
 
@@ -137,9 +137,3 @@ class ValuePrinter:
 
 def _op(value: Value) -> str:
     return value.op if isinstance(value, Map) else ""
-
-
-def runtime_inputs(loop: LoopKernel) -> List[int]:
-    """Inputs with a dimension that may broadcast; their strides come with the launch."""
-    found = {v.input for v in loop.body if isinstance(v, Load) and any(d.maybe for d in v.dims)}
-    return sorted(found)

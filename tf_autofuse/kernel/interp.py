@@ -29,7 +29,9 @@ from tf_autofuse.kernel.ir import (
     written,
 )
 from tf_autofuse.kernel.vector import VECTOR_OPS
+from tf_autofuse.kernel.nest import runtime_inputs
 from tf_autofuse.loop.interp import compute_dtype, decode, encode, storage_dtype
+from tf_autofuse.loop.ir import Load
 
 Tile = Tuple[int, int]
 _FOLD = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
@@ -66,15 +68,14 @@ def _views(kernel: Kernel, inputs, sizes: Dict[str, int], strides) -> List[np.nd
     """Each input as an array over all kernel axes, walked by strides."""
     axes = kernel.loop.axes
     views = []
-    slot = 0
+    runtime = runtime_inputs(kernel.loop)
     for number, array in enumerate(inputs):
-        loads = [s for p in kernel.programs for s in _copies(p.steps) if s.input == number]
+        loads = [v for v in kernel.loop.body if isinstance(v, Load) and v.input == number]
         flat = np.ascontiguousarray(array).reshape(-1)
         steps = [0] * len(axes)
-        runtime = any(dim.maybe for s in loads for dim in s.dims)
-        if runtime and strides is not None:
-            steps = list(strides[slot * len(axes):(slot + 1) * len(axes)])
-            slot += 1
+        if number in runtime and strides is not None:
+            slot = runtime.index(number) * len(axes)
+            steps = list(strides[slot:slot + len(axes)])
         elif loads:
             pitch = 1
             for dim, size in reversed(list(zip(loads[0].dims, np.shape(array)))):
@@ -85,16 +86,6 @@ def _views(kernel: Kernel, inputs, sizes: Dict[str, int], strides) -> List[np.nd
         view = np.lib.stride_tricks.as_strided(flat, shape, [s * flat.itemsize for s in steps])
         views.append(np.broadcast_to(view, [sizes[axis] for axis in axes]))
     return views
-
-
-def _copies(steps: Tuple[Step, ...]) -> List[CopyIn]:
-    found: List[CopyIn] = []
-    for step in steps:
-        if isinstance(step, Loop):
-            found += _copies(step.body)
-        elif isinstance(step, CopyIn):
-            found.append(step)
-    return found
 
 
 class _Machine:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Dict, FrozenSet, Iterable, List, Optional, Tuple
 
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.loop.ir import LoopKernel, Reduce, Value
+from tf_autofuse.loop.ir import Load, LoopKernel, Reduce, Value
 
 
 @dataclass(frozen=True)
@@ -136,3 +136,9 @@ def _build_nest(
             passes.append(Pass(tuple(here), tuple(inside), tuple(after)))
     axes = tuple(a for a in loop.axes if a in kept or a in reduced)
     return Nest(kept, reduced, axes, tuple(passes))
+
+
+def runtime_inputs(loop: LoopKernel) -> List[int]:
+    """Inputs with a dimension that may broadcast; their strides come with the launch."""
+    found = {v.input for v in loop.body if isinstance(v, Load) and any(d.maybe for d in v.dims)}
+    return sorted(found)

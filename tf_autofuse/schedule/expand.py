@@ -9,6 +9,7 @@ from typing import Dict, List, Tuple
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import StepScalar
+from tf_autofuse.kernel.vector import SELECTABLE
 from tf_autofuse.loop.ops import INTS
 
 REGISTER: Dict[str, str] = {
@@ -40,6 +41,9 @@ def expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str = "") -> List
     if op in ("eq", "ne", "lt", "le", "gt", "ge"):
         return _compare(op, kind, node)
     if op == "select":
+        if kind not in SELECTABLE:
+            raise ScheduleError("no vector select for %s" % dtypes[-1], node=node,
+                                stage="schedule")
         return [("nes", "mask", "m", ("a",), 0.0), ("select", kind, "r", ("m", "b", "c"), None)]
     if dtype == "bool":
         return _LOGIC[op]

@@ -25,9 +25,9 @@ from tf_autofuse.kernel.ir import (
     StepScalar,
 )
 from tf_autofuse.kernel.nest import Nest, Pass, needed
+from tf_autofuse.kernel.vector import ITEM_BYTES, VECTOR_OPS
 from tf_autofuse.loop.ir import AxisSize, Const, Load, LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import REDUCE_OPS
-from tf_autofuse.platforms import Platform
 from tf_autofuse.schedule.expand import MEMORY, expand, register_type
 from tf_autofuse.schedule.slots import assign_slots
 
@@ -39,13 +39,12 @@ _SCALAR_FORMS = {
 """Instructions that take the constant operand of that position as a scalar."""
 
 
-def build_program(loop: LoopKernel, nest: Nest, number: int, chip: Platform) -> Program:
-    """The program of `nest`; ScheduleError when the chip cannot run it."""
+def build_program(loop: LoopKernel, nest: Nest, number: int) -> Program:
+    """The program of nest `number`, single-buffered; ScheduleError when the chip cannot run it."""
     builder = _Builder(loop, nest, number)
     steps = builder.build()
-    buffers, depth = _queues(builder.buffers, chip)
     return Program(nest, _template(builder), builder.y, builder.x,
-                   assign_slots(buffers, steps), steps, depth)
+                   assign_slots(builder.buffers, steps), steps, 1)
 
 
 def _template(builder: "_Builder") -> str:
@@ -54,15 +53,6 @@ def _template(builder: "_Builder") -> str:
         return "pointwise"
     kinds = "".join("r" if axis in nest.reduced else "a" for axis in nest.axes)
     return kinds if nest.kept else "full"
-
-
-def _queues(buffers: Sequence[Buffer], chip: Platform) -> Tuple[Tuple[Buffer, ...], int]:
-    """Check the buffer limits; double buffering when the chip's event ids allow it."""
-    most = max([sum(b.position == side for b in buffers) for side in ("VECIN", "VECOUT")] or [0])
-    if most > chip.max_queue_buffers:
-        raise ScheduleError("%d queue buffers in one direction, the chip has events for %d"
-                            % (most, chip.max_queue_buffers), stage="schedule")
-    return tuple(buffers), 2 if 2 * most <= chip.max_queue_buffers else 1
 
 
 class _Builder:
@@ -88,6 +78,8 @@ class _Builder:
         return text or "1"
 
     def new(self, dtype: str, shape: str, position: str = "VECCALC") -> str:
+        if dtype != "mask" and dtype not in ITEM_BYTES:
+            raise ScheduleError("the vector core has no %s" % dtype, stage="schedule")
         name = "n%d_b%d" % (self.number, len(self.buffers))
         self.buffers.append(Buffer(name, position, dtype, shape, -1))
         return name
@@ -223,9 +215,12 @@ class _Builder:
 
     def _accumulate(self, value: Value, acc: str) -> None:
         assert isinstance(value, Reduce)
-        domain = self.by_name[value.operand].axes
-        self.scope.append(Accumulate(value.op, acc, self.operand(value.operand,
-                                                                 self.shape(domain))))
+        shape, into = self.shape(self.by_name[value.operand].axes), self.shape_of(acc)
+        whole = "yx" if self.y is not None else "x"
+        if shape != into and (shape, into) not in ((whole, "lanes"), ("yx", "x")):
+            raise ScheduleError("reduces an operand that does not vary with all tile axes",
+                                node=value.name, stage="schedule")
+        self.scope.append(Accumulate(value.op, acc, self.operand(value.operand, shape)))
 
     def _finish(self, value: Value, acc: str) -> None:
         assert isinstance(value, Reduce)
@@ -249,6 +244,9 @@ class _Builder:
         if memory != register:
             self.scope.append(Compute("cast", out, (source,)))
         elif not self._retarget(source, out):
+            if register not in VECTOR_OPS["muls"].dtypes:
+                raise ScheduleError("no vector copy of %s" % register, node=value.name,
+                                    stage="schedule")
             self.scope.append(Compute("muls", out, (source,), 1))
         self.scope.append(CopyOut(out, store.output, axes))
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 import struct
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from tf_autofuse.kernel.ir import CopyIn, Kernel, walk_steps
+from tf_autofuse.kernel.ir import Kernel
+from tf_autofuse.kernel.nest import runtime_inputs
 from tf_autofuse.platforms import platform
 from tf_autofuse.tiling import MAX_ROW_PITCH, MAX_ROWS, UNIT, coefficients, program_ub, solve
-
-
-def runtime_inputs(kernel: Kernel) -> List[int]:
-    """Inputs whose strides come with the launch, in order."""
-    steps = [s for p in kernel.programs for s in walk_steps(p.steps) if isinstance(s, CopyIn)]
-    return sorted({s.input for s in steps if any(dim.maybe for dim in s.dims)})
 
 
 def tiling_fields(kernel: Kernel) -> Tuple[str, ...]:
     """Names of the int64 fields of the tiling structure, in order."""
     axes = range(len(kernel.loop.axes))
     fields = ["n%d" % i for i in axes]
-    fields += ["s%d_%d" % (number, i) for number in runtime_inputs(kernel) for i in axes]
+    fields += ["s%d_%d" % (number, i) for number in runtime_inputs(kernel.loop) for i in axes]
     for number in range(len(kernel.programs)):
         fields += ["%s%d" % (word, number) for word in ("ty", "tx", "pitch", "tasks")]
     return tuple(fields)
