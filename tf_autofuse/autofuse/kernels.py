@@ -21,7 +21,7 @@ from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.loop.spec import shape_spec
 from tf_autofuse.loop.text import print_loop
 from tf_autofuse.loop.verify import verify
-from tf_autofuse.platforms import get_platform
+from tf_autofuse.platforms import platform as find_platform
 from tf_autofuse.schedule import schedule
 
 HOST_FILE = "host_kernel.cpp"
@@ -54,7 +54,7 @@ def plan_kernel(lowered: LoweredKernel) -> KernelPlan:
 
 
 def _print(merged: LoopKernel, soc: str) -> Tuple[str, str, Dict[str, str]]:
-    platform = get_platform(soc)
+    platform = find_platform(soc)
     kernel = schedule(merged, platform)
     key = kernel_key(kernel)
     ascendc = print_ascendc(kernel, platform)
