@@ -21,7 +21,7 @@ v1 = tf.compat.v1
 
 
 def fuse(graph, inputs, outputs, name="autofused_pointwise_0_Test"):
-    """Replace a cluster; `inputs` is [[(node, in port), ...], ...], `outputs` [(node, port), ...]."""
+    """Replace a cluster; `inputs`: lists of (node, in port), `outputs`: (node, out port)."""
     builder = GraphBuilder("replacement")
     boundary = SubgraphBoundary()
     for index, ports in enumerate(inputs):

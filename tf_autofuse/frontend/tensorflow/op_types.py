@@ -177,7 +177,7 @@ def ge_attrs(node_def: Any) -> Dict[str, Any]:
     """All attributes that the GE node of a NodeDef carries.
 
     Values are what ``Node.set_attr`` takes. TF values without a GE kind on the Python face
-    (functions, empty lists, lists of shapes, ...) are left to the NodeDef, which the importer keeps.
+    (functions, empty lists, lists of shapes, ...) are left to the NodeDef, which an import keeps.
     """
     attrs: Dict[str, Any] = {}
     for name, value in node_def.attr.items():
