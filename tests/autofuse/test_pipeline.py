@@ -1,0 +1,178 @@
+"""The pass over a graph: what it writes into the graph, the report and the bundle, and failures."""
+import os
+
+import pytest
+
+from tf_autofuse import flags
+from tf_autofuse.autofuse import pipeline
+from tf_autofuse.errors import BuildError, ScheduleError
+from tf_autofuse.ge.passes import PassContext
+from tf_autofuse.report.model import RECORDER
+
+from nets import Net
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch, tmp_path):
+    """No environment, an empty report, no compiler: libraries are made-up paths."""
+    monkeypatch.delenv("AUTOFUSE_FLAGS", raising=False)
+    monkeypatch.delenv("AUTOFUSE_DFX_FLAGS", raising=False)
+    monkeypatch.setenv("AUTOFUSE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(
+        pipeline, "compile_many", lambda kernels: {key: "/lib/%s.so" % key for key, _ in kernels}
+    )
+    RECORDER.clear()
+    yield
+    flags.set_overrides(None)
+    RECORDER.clear()
+
+
+def fuse(graph):
+    context = PassContext("TfAutofusePass")
+    pipeline.fuse_graph(graph, context)
+    return {node.type: node for node in graph.get_direct_nodes()}
+
+
+def chain(*types):
+    net = Net(128, 192)
+    last = net.data()
+    for type_ in types:
+        last = net(type_, last)
+    return net.graph(last)
+
+
+def test_the_fused_node_says_where_it_comes_from():
+    node = fuse(chain("Abs", "Relu", "Exp"))["AutofusedKernel"]
+    assert node.get_attr("autofuse_name").startswith("autofused_pointwise_")
+    assert node.get_attr("autofuse_name").endswith("_Abs_Relu_Exp")
+    assert node.name.startswith(node.get_attr("autofuse_name"))
+    assert node.get_attr("op_types") == ["Abs", "Relu", "Exp"]
+    assert sorted(node.get_attr("_datadump_original_op_names")) == ["n1_Abs", "n2_Relu", "n3_Exp"]
+    assert node.get_attr("spec") == "v1;axes=2;groups=0,0;in=0.1;out=0.1;"
+    assert node.get_attr("host_library") == "/lib/%s.so" % node.get_attr("kernel_key")
+    assert node.get_output_desc(0).shape.dims == [128, 192]
+
+
+def test_the_bundle_holds_every_text():
+    node = fuse(chain("Abs", "Exp"))["AutofusedKernel"]
+    folder = node.get_attr("bundle_dir")
+    names = ["host_kernel.cpp", "kernel.cpp", "kernel.json", "kernel.txt", "loop.txt"]
+    assert sorted(os.listdir(folder)) == names
+    with open(os.path.join(folder, "kernel.cpp")) as file:
+        assert "__global__ __aicore__" in file.read()
+
+
+def test_report_entries():
+    fuse(chain("Abs", "MatMulV2", "Relu", "Exp"))
+    report = RECORDER.report({})
+    (kernel,) = report.kernels
+    assert kernel.op_names == ("n3_Relu", "n4_Exp")
+    assert kernel.inputs[0] == ("n2_MatMulV2", "float32", (128, 192))
+    assert kernel.gm_bytes == kernel.gm_lower_bound == 2 * 4 * 128 * 192
+    assert kernel.gm_bytes_unfused == 4 * 4 * 128 * 192
+    assert os.path.exists(kernel.source) and kernel.calls == 0
+    codes = {entry.node: entry.code for entry in report.unfused}
+    assert codes == {"n1_Abs": "SINGLE", "n2_MatMulV2": "OP_UNKNOWN"}
+    assert report.to_dict()["kernels"][0]["inputs"][0]["shape"] == [128, 192]
+
+
+def test_structurally_equal_clusters_share_a_kernel():
+    net = Net(128, 192)
+    first = net("Exp", net("Abs", net.data()))
+    second = net("Exp", net("Abs", net("MatMulV2", first, dims=(3, 4, 5)), dims=(3, 4, 5)),
+                 dims=(3, 4, 5))
+    fuse(net.graph(second))
+    left, right = RECORDER.report({}).kernels
+    assert left.key == right.key and left.name != right.name
+
+
+def test_names_are_cut_at_140_characters():
+    fuse(chain(*["Reciprocal", "Sigmoid"] * 20))
+    (kernel,) = RECORDER.report({}).kernels
+    assert len(kernel.name) <= 140
+
+
+def test_a_control_edge_keeps_its_order():
+    net = Net(4)
+    x = net.data()
+    before = net("MatMulV2", x, name="before")
+    first = net("Abs", x, controls=[before])
+    last = net("Exp", first)
+    net("MatMulV2", x, name="behind", controls=[last])
+    graph = net.graph(last, before, "behind")
+    node = fuse(graph)["AutofusedKernel"]
+    assert any(n.type == "NoOp" for n in node.get_in_control_nodes())
+    behind = graph.find_node_by_name("behind")
+    assert [n.name for n in behind.get_in_control_nodes()]
+
+
+def unfused_codes():
+    return {entry.node: entry.code for entry in RECORDER.report({}).unfused}
+
+
+def test_a_kernel_that_does_not_build_leaves_its_operators(monkeypatch):
+    error = BuildError("g++ was not found")
+    monkeypatch.setattr(pipeline, "compile_many", lambda kernels: {k: error for k, _ in kernels})
+    assert "AutofusedKernel" not in fuse(chain("Abs", "Exp"))
+    assert unfused_codes() == {"n1_Abs": "BUILD", "n2_Exp": "BUILD"}
+    assert RECORDER.report({}).kernels == ()
+
+
+def test_strict_turns_a_failure_into_an_error(monkeypatch):
+    error = BuildError("g++ was not found")
+    monkeypatch.setattr(pipeline, "compile_many", lambda kernels: {k: error for k, _ in kernels})
+    flags.set_overrides("--enable_autofuse=true;--strict=true")
+    with pytest.raises(BuildError):
+        fuse(chain("Abs", "Exp"))
+
+
+def test_a_cluster_that_fits_no_schedule_is_cut(monkeypatch):
+    plan = pipeline.plan_kernel
+
+    def small_only(lowered):
+        if sum(value.op in ("exp", "tanh") for value in lowered.kernel.body
+               if hasattr(value, "op")) > 1:
+            raise ScheduleError("too many buffers")
+        return plan(lowered)
+
+    monkeypatch.setattr(pipeline, "plan_kernel", small_only)
+    fuse(chain("Exp", "Abs", "Tanh", "Relu"))
+    assert [k.op_types for k in RECORDER.report({}).kernels] == [("Exp", "Abs"), ("Tanh", "Relu")]
+
+
+def test_a_cluster_too_small_to_cut_is_left_with_a_reason(monkeypatch):
+    def never(lowered):
+        raise ScheduleError("too many buffers")
+
+    monkeypatch.setattr(pipeline, "plan_kernel", never)
+    assert "AutofusedKernel" not in fuse(chain("Exp", "Abs"))
+    assert set(unfused_codes().values()) == {"SCHEDULE"}
+
+
+def test_a_bundle_that_cannot_be_written_leaves_the_operators(monkeypatch, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    monkeypatch.setenv("AUTOFUSE_CACHE_DIR", str(file))
+    assert "AutofusedKernel" not in fuse(chain("Abs", "Exp"))
+    assert set(unfused_codes().values()) == {"BUILD"}
+
+
+def test_a_refused_rewrite_leaves_the_operators(monkeypatch):
+    from tf_autofuse.ge import passes
+
+    class Refusing(passes.SubgraphRewriter):
+        @staticmethod
+        def replace(boundary, replacement, context=None):
+            raise RuntimeError("status 4294967295")
+
+    monkeypatch.setattr(passes, "SubgraphRewriter", Refusing)
+    assert "AutofusedKernel" not in fuse(chain("Abs", "Exp"))
+    assert set(unfused_codes().values()) == {"REWRITE"}
+
+
+def test_debug_keeps_bundles_in_the_debug_folder(tmp_path):
+    flags.set_overrides(
+        "--enable_autofuse=true;--codegen_compile_debug=true;--debug_dir=%s" % (tmp_path / "d")
+    )
+    node = fuse(chain("Abs", "Exp"))["AutofusedKernel"]
+    assert node.get_attr("bundle_dir").startswith(str(tmp_path / "d"))

@@ -1,0 +1,5 @@
+"""Helpers shared by test folders live beside this file."""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
