@@ -156,8 +156,13 @@ ensure_package() {
       --no-build-isolation --editable "$ROOT"
     printf '%s\n' "$want" >"$venv/.package"
   fi
-  note "$1: building the TensorFlow shim"
-  "$venv/bin/python" -m tf_autofuse.build.tf_shim
+  note "$1: TensorFlow shim, built unless it is up to date"
+  local output
+  if ! output="$("$venv/bin/python" -m tf_autofuse.build.tf_shim 2>&1)"; then
+    printf '%s\n' "$output" >&2
+    die "the TensorFlow shim did not build"
+  fi
+  note "  $(tail -n 1 <<<"$output")"  # what comes before is TensorFlow's start-up talk
 }
 
 # "tensorflow-2.x.y, Python 3.x.y" of an environment, read without importing TensorFlow.
