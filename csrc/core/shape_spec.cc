@@ -154,8 +154,8 @@ std::string ShapeSpec::Mismatch(int flat_index, int64_t got, const std::string& 
   while (flat_index >= static_cast<int>(inputs_[input].dims.size())) {
     flat_index -= static_cast<int>(inputs_[input++].dims.size());
   }
-  return "input " + std::to_string(input) + " has size " + std::to_string(got) +
-         " in dimension " + std::to_string(flat_index) + ", expected " + expected;
+  return "input " + std::to_string(input) + " has size " + std::to_string(got) + " in dimension " +
+         std::to_string(flat_index) + ", expected " + expected;
 }
 
 bool ShapeSpec::BindAxes(const int64_t* flat, int64_t* sizes, std::string* error) const {

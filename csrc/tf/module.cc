@@ -21,8 +21,8 @@ bool InterpreterIsUsable() {
 
 // Text from TensorFlow is nearly always UTF-8; other bytes must not raise.
 py::str ToStr(const std::string& text) {
-  PyObject* decoded = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()),
-                                           "surrogateescape");
+  PyObject* decoded =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape");
   if (decoded == nullptr) throw py::error_already_set();
   return py::reinterpret_steal<py::str>(decoded);
 }
@@ -99,12 +99,12 @@ class PythonHook : public OptimizeHook {
     }
   }
 
-  void Warn(const std::string& text) override {
+  void Log(const std::string& text, bool is_warning) override {
     if (!InterpreterIsUsable()) return;
     py::gil_scoped_acquire gil;
     try {
       const py::object logger = py::module_::import("logging").attr("getLogger")("tf_autofuse");
-      logger.attr("warning")("the graph runs as it is: %s", ToStr(text));
+      logger.attr(is_warning ? "warning" : "info")("%s", ToStr(text));
     } catch (const std::exception&) {
       // Nothing is left to tell it to.
     }

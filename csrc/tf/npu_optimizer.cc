@@ -109,13 +109,16 @@ GrapplerItem WithoutPlaceholderFeeds(const GrapplerItem& item) {
 //
 // TensorFlow takes the shape of whatever is fed for unknown. For a placeholder that would throw
 // away the shape which the session holds every feed to, so only other fed tensors count as fed.
-void AddShapes(const GrapplerItem& item, OptimizeRequest* request) {
+void AddShapes(const GrapplerItem& item, OptimizeHook* hook, OptimizeRequest* request) {
   const GrapplerItem filtered = item.feed.empty() ? GrapplerItem() : WithoutPlaceholderFeeds(item);
   GraphProperties properties(item.feed.empty() ? item : filtered);
   const Status status = properties.InferStatically(
       /*assume_valid_feeds=*/false, /*aggressive_shape_inference=*/false,
       /*include_tensor_values=*/false);
-  if (!status.ok()) return;
+  if (!status.ok()) {
+    hook->Log("no shapes are known in '" + item.id + "': " + status.ToString(), false);
+    return;
+  }
   for (const auto& node : item.graph.node()) {
     if (!properties.HasOutputProperties(node.name())) continue;
     std::vector<TensorInfo> outputs;
@@ -126,7 +129,7 @@ void AddShapes(const GrapplerItem& item, OptimizeRequest* request) {
   }
 }
 
-OptimizeRequest RequestFor(const GrapplerItem& item,
+OptimizeRequest RequestFor(const GrapplerItem& item, OptimizeHook* hook,
                            const std::map<std::string, Parameter>& parameters) {
   OptimizeRequest request;
   item.graph.SerializeToString(&request.graph_def);
@@ -136,7 +139,7 @@ OptimizeRequest RequestFor(const GrapplerItem& item,
   const auto preserve = item.NodesToPreserve();
   request.preserve.assign(preserve.begin(), preserve.end());
   std::sort(request.preserve.begin(), request.preserve.end());
-  AddShapes(item, &request);
+  AddShapes(item, hook, &request);
   request.parameters = parameters;
   return request;
 }
@@ -164,13 +167,13 @@ class NpuOptimizer : public tensorflow::grappler::CustomGraphOptimizer {
     OptimizeHook* hook = g_hook.load();
     if (hook == nullptr || g_shut_down.load()) return Status();
     std::string result;
-    Outcome outcome = hook->Optimize(RequestFor(item, parameters_), &result);
+    Outcome outcome = hook->Optimize(RequestFor(item, hook, parameters_), &result);
     if (outcome == Outcome::kReplaced && !Replace(result, optimized)) {
       result = "the new graph of '" + item.id + "' is not a readable GraphDef";
       outcome = Outcome::kFailed;
     }
     if (outcome != Outcome::kFailed) return Status();
-    hook->Warn(result);
+    hook->Log("the graph runs as it is: " + result, /*is_warning=*/true);
     // TensorFlow drops the error of a failing optimizer, so a strict failure travels in the graph.
     if (g_strict.load()) AddErrorNode(result, item.fetch, optimized);
     return Status();

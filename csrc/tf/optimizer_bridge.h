@@ -21,8 +21,8 @@ struct Parameter {
 };
 
 struct TensorInfo {
-  int dtype;       // tensorflow::DataType
-  bool has_rank;   // false: dims is empty and means nothing
+  int dtype;                  // tensorflow::DataType
+  bool has_rank;              // false: dims is empty and means nothing
   std::vector<int64_t> dims;  // -1 unknown; below -1 a symbol: equal numbers are equal sizes
 };
 
@@ -44,7 +44,8 @@ class OptimizeHook {
   virtual ~OptimizeHook() = default;
   // kReplaced: *result is the new GraphDef, serialised. kFailed: *result says why.
   virtual Outcome Optimize(const OptimizeRequest& request, std::string* result) = 0;
-  virtual void Warn(const std::string& text) = 0;
+  // A line for the log of the user: a warning, or information only.
+  virtual void Log(const std::string& text, bool is_warning) = 0;
 };
 
 // Sets the hook; null makes the optimizer leave every graph as it is. The hook is never freed.

@@ -55,8 +55,8 @@ class Job {
 };
 
 int64_t ThreadsWorthwhile(int threads, int64_t total, int64_t cost) {
-  const double by_cost = static_cast<double>(total) * static_cast<double>(cost) /
-                         kMinNanosecondsPerThread;
+  const double by_cost =
+      static_cast<double>(total) * static_cast<double>(cost) / kMinNanosecondsPerThread;
   const int64_t most = std::min<int64_t>(threads, total);
   return by_cost >= static_cast<double>(most) ? most : static_cast<int64_t>(by_cost);
 }

@@ -15,9 +15,9 @@ using tensorflow::shape_inference::DimensionHandle;
 using tensorflow::shape_inference::InferenceContext;
 using tensorflow::shape_inference::ShapeHandle;
 
-#define AUTOFUSE_RETURN_IF_ERROR(expression)   \
-  do {                                         \
-    const Status status_of_call = expression;  \
+#define AUTOFUSE_RETURN_IF_ERROR(expression)         \
+  do {                                               \
+    const Status status_of_call = expression;        \
     if (!status_of_call.ok()) return status_of_call; \
   } while (0)
 

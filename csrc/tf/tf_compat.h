@@ -18,10 +18,6 @@ using Status = absl::Status;
 using Status = tensorflow::Status;
 #endif
 
-inline std::string StatusText(const Status& status) {
-  return status.ToString();
-}
-
 }  // namespace autofuse
 
 #endif  // AUTOFUSE_TF_TF_COMPAT_H_

@@ -115,6 +115,24 @@ def test_symbolic_dimensions_keep_their_identity(optimizer):
     assert others[0] < -1 and others[0] != dims[0]
 
 
+def test_every_node_of_a_long_graph_has_its_shape(optimizer):
+    graph = tf.Graph()
+    with graph.as_default():
+        y = x = tf1.placeholder(tf.float32, [None, 8], name="x")
+        weight = tf1.placeholder(tf.float32, [8, 8], name="w")
+        for _ in range(20):
+            y = tf.maximum(tf.exp(tf.matmul(y, weight)), tf.abs(y))
+        y = tf.negative(y, name="y")
+    seen = Recorder()
+    optimizer(seen)
+    with tf1.Session(graph=graph, config=optimizer_config()) as session:
+        session.run(y, {x: np.zeros((2, 8)), weight: np.zeros((8, 8))})
+    graph_def, info = seen.main
+    assert set(info["shapes"]) == {node.name for node in graph_def.node}
+    for name, [(_, dims)] in info["shapes"].items():
+        assert dims[1] == 8 and (dims[0] < -1 or name == "w")
+
+
 @pytest.mark.skipif(
     tf.__version__.startswith("1."), reason="TensorFlow 1 optimizes no graph with such a feed"
 )

@@ -89,7 +89,7 @@ def test_script(shim, script):
     process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PRELUDE + script],
         env=dict(os.environ, PYTHONPATH=os.pathsep.join([HERE, ROOT])),
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, timeout=120,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
     )
     assert process.returncode == 0, process.stdout
     if script == AT_EXIT:

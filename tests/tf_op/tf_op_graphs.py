@@ -33,10 +33,7 @@ def fused_graph(library, spec, in_types, out_types, in_shapes=None, output_shape
         graph_def = tf1.GraphDef()
         names = ["x%d" % i for i in range(len(inputs))]
         fused_node(graph_def, "fused", names, library, spec, in_types, out_types, output_shapes)
-        if inputs:
-            mapping = {"x%d" % i: x for i, x in enumerate(inputs)}
-        else:
-            mapping = None
+        mapping = {"x%d" % i: x for i, x in enumerate(inputs)} if inputs else None
         wanted = ["fused:%d" % i for i in range(len(out_types))]
         outputs = tf.graph_util.import_graph_def(
             graph_def, input_map=mapping, return_elements=wanted, name=""

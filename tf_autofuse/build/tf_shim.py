@@ -40,7 +40,7 @@ def _tensorflow() -> ModuleType:
     try:
         import tensorflow  # noqa: PLC0415  (heavy, and not needed to import this package)
     except ImportError as error:
-        raise BuildError("TensorFlow cannot be imported: {}".format(error), stage=_STAGE)
+        raise BuildError("TensorFlow cannot be imported: {}".format(error), stage=_STAGE) from error
     return tensorflow
 
 
@@ -58,8 +58,8 @@ def _sources() -> List[str]:
 
 
 def _digest(files: Sequence[str]) -> str:
-    total = hashlib.sha256(repr(_FLAGS).encode())
-    for path in files:
+    total = hashlib.sha256()
+    for path in list(files) + [os.path.abspath(__file__)]:  # this file says how to build
         total.update(os.path.basename(path).encode() + b"\0")
         with open(path, "rb") as stream:
             total.update(hashlib.sha256(stream.read()).digest())
@@ -115,6 +115,23 @@ def _compile_flags(tensorflow: ModuleType) -> List[str]:
     ]
 
 
+def _link_flags(tensorflow: ModuleType) -> List[str]:
+    """Flags for TensorFlow's libraries, in the order in which symbols are to be looked up.
+
+    Up to some 2.x the Python library holds a second copy of grappler, and the functions of the
+    framework library call into that copy. Both copies keep hash tables with different seeds, so
+    mixing them loses nodes at random: bind to the copy that TensorFlow itself uses.
+    """
+    folder = tensorflow.sysconfig.get_lib()
+    python_library = os.path.join(folder, "python", "_pywrap_tensorflow_internal.so")
+    has_one_copy = any(name.startswith("libtensorflow_cc.so") for name in os.listdir(folder))
+    flags = []
+    if os.path.exists(python_library) and not has_one_copy:
+        flags += ["-L" + os.path.dirname(python_library)]
+        flags += ["-Wl,--no-as-needed", "-l:" + os.path.basename(python_library)]
+    return flags + list(tensorflow.sysconfig.get_link_flags()) + ["-ldl", "-lpthread"]
+
+
 def _run(command: Sequence[str], source: str) -> None:
     output, code = run_tool(command, _COMPILE_SECONDS)
     if code != 0:
@@ -144,8 +161,8 @@ def _compile(files: Sequence[str], target: str) -> None:
         with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
             list(pool.map(compile_one, zip(sources, objects)))
         library = os.path.join(work, _MODULE + ".so")
-        link = list(tensorflow.sysconfig.get_link_flags()) + ["-ldl", "-lpthread"]
-        _run(compiler + ["-shared", "-o", library] + objects + link, library)
+        link = ["-shared", "-o", library] + objects + _link_flags(tensorflow)
+        _run(compiler + link, library)
         os.replace(library, target)
 
 
@@ -180,7 +197,7 @@ def build(force: bool = False, root: str = "") -> str:
         try:
             _compile(files, target)
         except (ImportError, OSError) as error:
-            raise BuildError(str(error), stage=_STAGE)
+            raise BuildError(str(error), stage=_STAGE) from error
     return target
 
 
@@ -204,12 +221,13 @@ def is_loaded() -> bool:
 def _load(path: str) -> ModuleType:
     get_logger()  # warnings of the extension go through this logger
     loader = importlib.machinery.ExtensionFileLoader(_MODULE, path)
-    spec = importlib.util.spec_from_file_location(_MODULE, path, loader=loader)
+    spec = importlib.machinery.ModuleSpec(_MODULE, loader, origin=path)
     try:
         module = importlib.util.module_from_spec(spec)
         loader.exec_module(module)
     except ImportError as error:
-        raise BuildError("cannot load {}: {}".format(path, error), stage=_STAGE, source=path)
+        message = "cannot load {}: {}".format(path, error)
+        raise BuildError(message, stage=_STAGE, source=path) from error
     return module
 
 
