@@ -88,7 +88,7 @@ class _Clusterer:
         self._succ[node.index] = tuple(set(self._view.successors(node.index)))
         decision = judge(self._view, node)
         if not decision.ok:
-            if node.type not in SILENT_TYPES and node.type not in CONTROL_FLOW_TYPES:
+            if node.shown_type not in SILENT_TYPES and node.type not in CONTROL_FLOW_TYPES:
                 self._alone[node.index] = decision
             return
         operator = self._operators[node.index] = self._view.operator(node)

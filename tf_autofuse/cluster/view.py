@@ -11,6 +11,7 @@ from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef
 from tf_autofuse.ops import OPS, REDUCE
 
 CONST_TYPES = ("Const", "Constant")
+FRAMEWORK_TYPE = "FrameworkOp"
 
 SETTING_ATTRS = (
     "_tf_device",
@@ -35,6 +36,13 @@ class ViewNode(NamedTuple):
     consumers: Tuple[Tuple[Tuple[int, int], ...], ...]
     controls_in: Tuple[int, ...]
     controls_out: Tuple[int, ...]
+
+    @property
+    def shown_type(self) -> str:
+        """The type a user knows: that of the framework for operators GE has no type for."""
+        if self.type != FRAMEWORK_TYPE:
+            return self.type
+        return str(read_attr(self.handle, "original_type") or self.type)
 
 
 class GraphView:

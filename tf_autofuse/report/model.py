@@ -79,7 +79,7 @@ class Recorder:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kernels: List[Tuple[KernelEntry, Callable]] = []
-        self._unfused: Dict[Tuple[str, str, str], UnfusedEntry] = {}
+        self._unfused: Dict[Tuple[str, str], UnfusedEntry] = {}
 
     def fused(self, entry: KernelEntry, traffic: Callable) -> None:
         """Add a kernel; `traffic(input shapes) -> Traffic` counts its bytes."""
@@ -87,10 +87,10 @@ class Recorder:
             self._kernels.append((entry, traffic))
 
     def unfused(self, entries: Sequence[UnfusedEntry]) -> None:
-        """Add operators left alone; the same node with the same code is kept once."""
+        """Add operators left alone; of a graph that is fused again the first reason stays."""
         with self._lock:
             for entry in entries:
-                self._unfused.setdefault((entry.node, entry.op_type, entry.code), entry)
+                self._unfused.setdefault((entry.node, entry.op_type), entry)
 
     def clear(self) -> None:
         """Forget everything."""
