@@ -244,7 +244,7 @@ def summarize(outcomes: Sequence[Outcome], out: str) -> None:
     for outcome in outcomes:
         word = "FAILED" if outcome.problems else "ok"
         print(
-            "   {:<6}  {:<38}  {:>2} kernels".format(
+            "   {:<6}  {:<40}  {:>2} kernels".format(
                 word, outcome.example.title, len(outcome.kernels)
             )
         )
