@@ -2,16 +2,16 @@
 
 import os
 import sys
-import types
 
 import pytest
 
-from tf_autofuse import paths
+from tf_autofuse import paths, verify
 from tf_autofuse.cli import main as cli
 from tf_autofuse.cli import script
 from tf_autofuse.cli.summary import byte_text, summary_lines
 from tf_autofuse.errors import DumpError
 from tf_autofuse.report.model import KernelEntry, Report, UnfusedEntry
+from tf_autofuse.verify import FusedNode, VerifyResult
 
 
 def test_env_prints_versions_flags_and_folders(monkeypatch, capsys, tmp_path):
@@ -35,14 +35,7 @@ def test_env_for_cann_is_shell_code(capsys):
     assert capsys.readouterr().out == expected
 
 
-class Result:
-    def __init__(self, ok, problems=()):
-        self.ok = ok
-        self.problems = list(problems)
-
-    def to_dict(self):
-        fused = [{"name": "autofused_0", "op_names": ["a", "b"]}] if self.ok else []
-        return {"ok": self.ok, "fused": fused, "problems": self.problems}
+NODE = FusedNode("autofused_0", "g", "AutofusedKernel", "k", ["a", "b"], ["Abs", "Exp"], [], [])
 
 
 @pytest.fixture
@@ -55,18 +48,17 @@ def verifier(monkeypatch):
                 raise result
             return result
 
-        module = types.ModuleType("tf_autofuse.verify")
-        module.verify_dumps = verify_dumps
-        monkeypatch.setitem(sys.modules, "tf_autofuse.verify", module)
+        monkeypatch.setattr(verify, "verify_dumps", verify_dumps)
 
     return use
 
 
 def test_verify_tells_by_its_exit_code(verifier, capsys, tmp_path):
-    verifier(Result(True))
+    verifier(VerifyResult(fused=[NODE]))
     assert cli.main(["verify", str(tmp_path)]) == 0
-    assert "autofused_0: a, b" in capsys.readouterr().out
-    verifier(Result(False, ["operator c is lost"]))
+    out = capsys.readouterr().out
+    assert all(word in out for word in ("autofused_0", "Abs", "Exp"))
+    verifier(VerifyResult(problems=["operator c is lost"]))
     assert cli.main(["verify", str(tmp_path)]) == 1
     assert "operator c is lost" in capsys.readouterr().out
     assert cli.main(["verify", str(tmp_path), "--json"]) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from typing import Any
 
@@ -26,21 +25,10 @@ def add_parser(commands: Any) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Print the result; its exit code."""
-    from tf_autofuse.verify import verify_dumps
+    from tf_autofuse.verify import render_json, render_text, verify_dumps
 
     if not os.path.isdir(options.dir):
         raise AutofuseError("no such folder: {}".format(options.dir))
     result = verify_dumps(options.dir)
-    if options.json:
-        print(json.dumps(result.to_dict(), indent=2))
-    else:
-        _print(result.to_dict())
-    return 0 if result.ok else 1
-
-
-def _print(result: Any) -> None:
-    for node in result["fused"]:
-        print("{}: {}".format(node["name"], ", ".join(node["op_names"])))
-    for problem in result["problems"]:
-        print("problem: {}".format(problem))
-    print("{} fused nodes, {} problems".format(len(result["fused"]), len(result["problems"])))
+    print((render_json if options.json else render_text)(result).rstrip())
+    return result.exit_code
