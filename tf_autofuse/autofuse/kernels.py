@@ -37,20 +37,23 @@ class KernelPlan(NamedTuple):
     files: Dict[str, str]
 
 
-_PLANS: Dict[Tuple[str, str], Tuple[str, str, Dict[str, str]]] = {}
+_PLANS: Dict[Tuple[str, str], KernelPlan] = {}
 
 
 def plan_kernel(lowered: LoweredKernel) -> KernelPlan:
-    """Schedule and print one cluster; ScheduleError when no schedule fits the chip."""
-    verify(lowered.kernel)
-    merged, groups = merge_axes(lowered.kernel)
-    verify(merged)
+    """Schedule and print one cluster; ScheduleError when no schedule fits the chip.
+
+    Clusters of one structure are planned once in a process.
+    """
     soc = flags.current().soc
-    memo = (print_loop(merged), soc)
+    memo = (print_loop(lowered.kernel), soc)
     if memo not in _PLANS:
-        _PLANS[memo] = _print(merged, soc)
-    key, kernel_class, files = _PLANS[memo]
-    return KernelPlan(key, kernel_class, shape_spec(lowered.kernel, groups), files)
+        verify(lowered.kernel)
+        merged, groups = merge_axes(lowered.kernel)
+        verify(merged)
+        key, kernel_class, files = _print(merged, soc)
+        _PLANS[memo] = KernelPlan(key, kernel_class, shape_spec(lowered.kernel, groups), files)
+    return _PLANS[memo]
 
 
 def _print(merged: LoopKernel, soc: str) -> Tuple[str, str, Dict[str, str]]:

@@ -102,8 +102,21 @@ class Recorder:
         """The report so far; `stats` maps node names to {"calls", "input_shapes"}."""
         with self._lock:
             kernels, unfused = list(self._kernels), list(self._unfused.values())
-        entries = [_with_stats(entry, traffic, stats) for entry, traffic in kernels]
+        runs = _by_fused_name(stats)
+        entries = [_with_stats(entry, traffic, runs) for entry, traffic in kernels]
         return Report(tuple(entries), tuple(unfused))
+
+
+def _by_fused_name(stats: Dict[str, Dict[str, Any]]) -> Dict[str, Dict[str, Any]]:
+    """Statistics by the names given at fusing: TensorFlow puts `caller/` before the names of
+    nodes that it inlines, and may inline one body at several places."""
+    merged: Dict[str, Dict[str, Any]] = {}
+    for name, run in stats.items():
+        known = merged.setdefault(name.rsplit("/", 1)[-1], {"calls": 0})
+        calls = known["calls"] + run["calls"]
+        known.update(run)
+        known["calls"] = calls
+    return merged
 
 
 def _with_stats(entry: KernelEntry, traffic: Callable, stats) -> KernelEntry:
