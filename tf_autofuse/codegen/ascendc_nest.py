@@ -75,10 +75,11 @@ class NestClass(StepPrinter):
         self.open("__aicore__ inline void Init(%s, AscendC::TPipe* pipe) {" % params)
         for name, kind in self._tensors():
             self.put("%sGm.SetGlobalBuffer((__gm__ %s*)%s);" % (name, kind, name))
-        tile = "t.ty%d * t.pitch%d" % (self.number, self.number)
-        self.put("const uint32_t tile = RoundUp(%s, %d);" % (tile, UNIT))
-        self.put("const uint32_t row = RoundUp(t.pitch%d, %d);" % (self.number, UNIT))
-        self.put("const uint32_t column = RoundUp(t.ty%d, %d);" % (self.number, UNIT))
+        extents = {"yx": ("tile", "t.ty%d * t.pitch%d" % (self.number, self.number)),
+                   "x": ("row", "t.pitch%d" % self.number), "y": ("column", "t.ty%d" % self.number)}
+        for shape, (name, extent) in extents.items():
+            if any(buffer.shape == shape for buffer in self.program.buffers):
+                self.put("const uint32_t %s = RoundUp(%s, %d);" % (name, extent, UNIT))
         for buffer in self._slots():
             size = self._bytes(buffer)
             if buffer.position == "VECCALC":
@@ -165,7 +166,9 @@ class NestClass(StepPrinter):
             tiles = self.size(axis) if step == "1" else "CeilDiv(%s, %s)" % (self.size(axis), step)
             index = rest if axis == loop.axes[0] else "%s %% %s" % (rest, tiles)
             self.put("const int64_t %s = %s;" % (at, index if step == "1" else
-                                                 "(%s) * %s" % (index, step)))
+                                                 "%s * %s" % (
+                                                     index if index == "task" else
+                                                     "(%s)" % index, step)))
             self._extent(axis)
             rest = "%s / %s" % (rest, tiles)
         self._steps(loop.body)

@@ -119,7 +119,8 @@ class StepPrinter:
         text = ""
         for axis in axes:
             at = self.point(axis)
-            text = "(%s) * %s + %s" % (text, self.size(axis), at) if text else at
+            inner = "(%s)" % text if " " in text else text
+            text = "%s * %s + %s" % (inner, self.size(axis), at) if text else at
         return text or "0"
 
     def copy_in(self, step: CopyIn) -> None:
@@ -130,16 +131,20 @@ class StepPrinter:
         axes = [dim.axis for dim in step.dims if dim.axis is not None]
         kind = C_TYPES[self.buffer(step.dst).dtype]
         extent, gaps = self._burst(step.dst)
-        params = "{%s, %s, %s, 0}" % (extent, gaps[0], gaps[1])
-        self.put("AscendC::DataCopyPad(%s, in%dGm[%s], AscendC::DataCopyExtParams%s, "
-                 "AscendC::DataCopyPadExtParams<%s>{false, 0, 0, 0});"
-                 % (self.name(step.dst), step.input, self._dense(axes), params, kind))
+        name = self.name(step.dst)
+        self.put("const AscendC::DataCopyExtParams %sCopy{%s, %s, %s, 0};"
+                 % (name, extent, gaps[0], gaps[1]))
+        self.put("AscendC::DataCopyPad(%s, in%dGm[%s], %sCopy, "
+                 "AscendC::DataCopyPadExtParams<%s>());"
+                 % (name, step.input, self._dense(axes), name, kind))
 
     def copy_out(self, step: CopyOut) -> None:
         extent, gaps = self._burst(step.src)
-        params = "{%s, %s, %s, 0}" % (extent, gaps[1], gaps[0])
-        self.put("AscendC::DataCopyPad(out%dGm[%s], %s, AscendC::DataCopyExtParams%s);"
-                 % (step.output, self._dense(step.axes), self.name(step.src), params))
+        name = self.name(step.src)
+        self.put("const AscendC::DataCopyExtParams %sCopy{%s, %s, %s, 0};"
+                 % (name, extent, gaps[1], gaps[0]))
+        self.put("AscendC::DataCopyPad(out%dGm[%s], %s, %sCopy);"
+                 % (step.output, self._dense(step.axes), name, name))
 
     def _burst(self, name: str) -> Tuple[str, Tuple[str, str]]:
         """`blockCount, blockLen` of a tile, and its gaps in GM (bytes) and UB (blocks)."""
@@ -179,10 +184,10 @@ class StepPrinter:
         dtype = self.buffer(step.dst).dtype
         kind = C_TYPES[dtype]
         self.open("if (%s) {" % moving)
-        self.put("AscendC::DataCopyPad(%s, in%dGm[%s], AscendC::DataCopyExtParams{1, "
-                 "static_cast<uint32_t>(%s * %d), 0, 0, 0}, "
-                 "AscendC::DataCopyPadExtParams<%s>{false, 0, 0, 0});"
-                 % (target, step.input, at, count, ITEM_BYTES[dtype], kind))
+        self.put("const AscendC::DataCopyExtParams row{1, static_cast<uint32_t>(%s * %d), 0, 0, 0};"
+                 % (count, ITEM_BYTES[dtype]))
+        self.put("AscendC::DataCopyPad(%s, in%dGm[%s], row, AscendC::DataCopyPadExtParams<%s>());"
+                 % (target, step.input, at, kind))
         self.indent -= 1
         self.open("} else {")
         value = "in%dGm.GetValue(%s)" % (step.input, at)

@@ -121,10 +121,9 @@ class ValuePrinter:
         """Row-major offset of the current point in a dense tensor over `axes`."""
         text = ""
         for axis in axes:
-            if text:
-                text = "(%s) * %s + %s" % (text, self.size[axis], self.point[axis])
-            else:
-                text = self.point[axis]
+            inner = "(%s)" % text if " " in text else text
+            text = "%s * %s + %s" % (inner, self.size[axis], self.point[axis]) if text else (
+                self.point[axis])
         return text or "0"
 
     def _load_offset(self, value: Load) -> str:

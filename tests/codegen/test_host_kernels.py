@@ -1,0 +1,102 @@
+"""CPU kernels: compiled, run on one and several threads, compared with the loop interpreter."""
+import numpy as np
+import pytest
+
+import kernel_samples as samples
+from tf_autofuse.build import compile_host_kernel
+from tf_autofuse.codegen.host import print_host
+from tf_autofuse.kernel.text import kernel_key
+from tf_autofuse.loop import interp
+from tf_autofuse.runtime.host import host_tiling, run_host
+from tf_autofuse.schedule import schedule
+
+BIG = 300000
+KERNELS = {
+    "pointwise": (samples.abs_relu_exp(), [(0,), (1,), (7,), (BIG,)]),
+    "bfloat16": (samples.abs_relu_exp("bfloat16"), [(1000,)]),
+    "row": (samples.abs_add_relu("m1"), [(1, 1), (3, BIG // 10), (BIG // 10, 3), (0, 5)]),
+    "column": (samples.abs_add_relu("m0"), [(1, 1), (33, 65)]),
+    "ar": (samples.reduction("m0 m1", "m1", ("sum", "max")), [(1, 1), (7, BIG), (BIG, 3), (4, 0)]),
+    "ra": (samples.reduction("m0 m1", "m0", ("sum", "min")), [(1, 1), (7, BIG), (BIG, 3), (0, 4)]),
+    "full": (samples.reduction("m0", "m0", ("sum", "max", "prod")), [(1,), (BIG * 10,), (0,)]),
+    "narrow": (samples.reduction("m0 m1", "m1", ("max", "min"), "float16"), [(5, 999)]),
+    "ara": (samples.reduction("m0 m1 m2", "m1"), [(3, 1000, 200), (2, 5, 3000)]),
+    "rar": (samples.reduction("m0 m1 m2", "m0 m2"), [(1000, 3, 100)]),
+    "int": (samples.reduction("m0 m1", "m1", ("sum", "max", "prod"), "int32"), [(9, 1000)]),
+    "softmax": (samples.softmax("m1"), [(1, 1), (3, BIG), (500, 40)]),
+    "softmax_columns": (samples.softmax("m0"), [(BIG, 3), (40, 2500)]),
+    "softmax_full": (samples.softmax("m0 m1"), [(BIG, 3)]),
+    "three_nests": (samples.bias_gradient_and_loss(), [(1000, 300), (1, 1)]),
+}
+
+
+def build(loop):
+    kernel = schedule(loop)
+    return compile_host_kernel(print_host(kernel), key=kernel_key(kernel))
+
+
+def run(loop, shape, threads=1, narrow=(), inputs=None):
+    """Outputs of the compiled kernel and of the interpreter."""
+    sizes = samples.sizes_of(loop, *shape)
+    made, strides = samples.make_inputs(loop, sizes, narrow)
+    inputs = made if inputs is None else inputs
+    want = interp.run(loop, inputs, sizes)
+    outputs = [(w.shape, p.dtype) for w, p in zip(want, loop.outputs)]
+    return run_host(build(loop), inputs, list(shape), strides, outputs, threads), want
+
+
+@pytest.mark.parametrize("name", sorted(KERNELS))
+@pytest.mark.parametrize("threads", [1, 4])
+def test_host_kernel_agrees_with_interpreter(name, threads):
+    loop, shapes = KERNELS[name]
+    for shape in shapes:
+        got, want = run(loop, shape, threads)
+        for have, expected, param in zip(got, want, loop.outputs):
+            samples.assert_close(have, expected, param.dtype, 5e-7)
+
+
+@pytest.mark.parametrize("narrow", [(), (1,), (2,), (1, 2)])
+def test_run_time_broadcast(narrow):
+    got, want = run(samples.run_time_broadcast(), (33, 70), 2, narrow)
+    for have, expected in zip(got, want):
+        np.testing.assert_array_equal(have, expected)
+
+
+def test_sums_are_within_one_unit():
+    """Sums of float32 accumulate wide: the result is the rounded exact sum up to one unit."""
+    loop = samples.reduction("m0 m1", "m1")
+    x = np.random.RandomState(1).uniform(0, 1e4, (5, 100003)).astype(np.float32)
+    (got,), _ = run(loop, x.shape, inputs=[x])
+    exact = np.abs(x).astype(np.float64).sum(axis=1)
+    assert np.all(np.abs(got - exact) <= np.spacing(exact.astype(np.float32)))
+
+
+@pytest.mark.parametrize("over", ["m0", "m1", "m0 m1"])
+@pytest.mark.parametrize("threads", [1, 4])
+def test_nan_wins_maximum_and_minimum(over, threads):
+    loop = samples.reduction("m0 m1", over, ("max", "min"))
+    x = np.ones((2000, 60), np.float32)
+    x[1234, 17] = np.nan
+    got, want = run(loop, x.shape, threads, inputs=[x])
+    for have, expected in zip(got, want):
+        assert np.isnan(have).sum() == 1
+        np.testing.assert_array_equal(have, expected)
+
+
+def test_a_long_reduction_is_cut_for_threads():
+    """One full reduction gives work to several threads: partial results, then one that joins."""
+    tiling = host_tiling(build(samples.reduction("m0", "m0")), [BIG * 10], 4)
+    assert tiling.phases == 2
+    assert tiling.blocks[0] > 1
+    assert tiling.workspace_bytes > 0
+
+
+def test_nothing_to_write_needs_no_phase():
+    assert host_tiling(build(samples.abs_relu_exp()), [0], 4).phases == 0
+
+
+def test_wrong_number_of_sizes_is_refused():
+    from tf_autofuse.runtime.host import KernelRunError
+
+    with pytest.raises(KernelRunError):
+        host_tiling(build(samples.abs_relu_exp()), [1, 2], 1)
