@@ -2,14 +2,13 @@
 import os
 
 import pytest
+from nets import Net
 
 from tf_autofuse import flags
 from tf_autofuse.autofuse import pipeline
 from tf_autofuse.errors import BuildError, ScheduleError
 from tf_autofuse.ge.passes import PassContext
 from tf_autofuse.report.model import RECORDER
-
-from nets import Net
 
 
 @pytest.fixture(autouse=True)

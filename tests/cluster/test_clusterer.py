@@ -1,12 +1,11 @@
 """Clustering of GE graphs: what joins, what stays apart and with which reason."""
 import pytest
+from nets import Net
 
 from tf_autofuse.cluster.clusterer import find_clusters
 from tf_autofuse.cluster.reasons import CODES, FuseDecision
 from tf_autofuse.cluster.view import GraphView
 from tf_autofuse.ge.types import DataType
-
-from nets import Net
 
 
 def clusters(net, *outputs):

@@ -1,9 +1,9 @@
 """Runs one TF graph unfused, fused and in float64, and holds the fused result to the rule."""
 import numpy as np
 import tensorflow as tf
+from accuracy import assert_as_accurate
 
 import tf_autofuse
-from accuracy import assert_as_accurate
 
 tf1 = tf.compat.v1
 VERSION = tuple(int(part) for part in tf.__version__.split(".")[:2])

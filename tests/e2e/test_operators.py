@@ -2,9 +2,10 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from harness import MODERN, check, sample
 from tensorflow.python.ops import gen_math_ops, gen_nn_ops
 
-from harness import MODERN, check, sample
+pytestmark = pytest.mark.e2e
 
 FLOATS = ["float32", "float16"] + (["bfloat16"] if MODERN else [])
 NUMBERS = FLOATS + ["int32"]
@@ -121,7 +122,7 @@ def test_reduce(name, axis, dtype):
         x = (np.abs(x.astype("float32")) % 2).astype(x.dtype)
     function = getattr(tf, "reduce_" + name)
     for keep in (False, True):
-        check(lambda x: function(tf.abs(x), axis=axis, keepdims=keep), [x])
+        check(lambda x, keep=keep: function(tf.abs(x), axis=axis, keepdims=keep), [x])
 
 
 def test_logical():

@@ -2,9 +2,11 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from harness import check, run_graph, sample
 
 import tf_autofuse
-from harness import check, run_graph, sample
+
+pytestmark = pytest.mark.e2e
 
 
 @pytest.mark.parametrize(

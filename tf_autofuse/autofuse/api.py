@@ -1,6 +1,7 @@
 """The GE Python face a graph belongs to: the real `ge` package, or the host's own."""
 from __future__ import annotations
 
+import importlib
 import os
 import tempfile
 from types import SimpleNamespace
@@ -18,10 +19,7 @@ def is_host(graph: Any) -> bool:
 
 def api_of(graph: Any) -> SimpleNamespace:
     """Rewriting classes that go with `graph`."""
-    if is_host(graph):
-        import tf_autofuse.ge.passes as passes
-    else:
-        import ge.passes as passes
+    passes = importlib.import_module(HOST_PACKAGE + ".passes" if is_host(graph) else "ge.passes")
     names = ("SubgraphBoundary", "SubgraphInput", "SubgraphOutput", "SubgraphRewriter", "can_fuse")
     return SimpleNamespace(**{name: getattr(passes, name, None) for name in names})
 

@@ -54,7 +54,7 @@ def replace_cluster(
     try:
         api.SubgraphRewriter.replace(boundary, replacement, context=context)
     except RuntimeError as error:
-        raise Unsupported(str(error), node=fused.name, code="REWRITE")
+        raise Unsupported(str(error), node=fused.name, code="REWRITE") from error
 
 
 def _expect(status: int, fused: FusedNode) -> None:

@@ -32,7 +32,7 @@ class TrafficModel:
         self._kernel: LoopKernel = cluster.lowered.kernel
         self._refs: Tuple[TensorRef, ...] = cluster.lowered.inputs
         self._edges = _unfused_edges(view, cluster)
-        self._symbols = [view.infos[ref].dims for ref in self._refs]
+        self._symbols = [view.infos[ref].dims or () for ref in self._refs]
 
     def __call__(self, shapes: Sequence[Sequence[int]]) -> Traffic:
         """Traffic for one shape per kernel input."""

@@ -51,14 +51,14 @@ def _runs_kernels(device: str) -> bool:
 
 def _tensors(view: GraphView, node: ViewNode) -> Optional[FuseDecision]:
     info = OPS[node.type]
-    first = view.infos[node.inputs[0]]
+    refs = [ref for ref in node.inputs if ref is not None]
+    first = view.infos[refs[0]]
     if first.dtype not in info.dtypes:
         return FuseDecision.no("DTYPE", "%s of %s" % (node.type, first.dtype))
     if node.outputs[0].dtype not in ALL_DTYPES:
         return FuseDecision.no("DTYPE", "%s to %s" % (node.type, node.outputs[0].dtype))
     if any(port for port in node.consumers[1:]):
         return FuseDecision.no("MULTI_OUTPUT", "%s has several used outputs" % node.name)
-    refs = [ref for ref in node.inputs if ref is not None]
     for ref in refs:
         if view.infos[ref].dims is None:
             return FuseDecision.no("RANK", "%s:%d has unknown rank" % ref)

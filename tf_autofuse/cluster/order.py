@@ -68,15 +68,11 @@ def _context(view: GraphView, node: ViewNode, before: List[Context]) -> Context:
         return merged | {(frame, "frame")}
     if node.type in EXIT_TYPES:
         frames = {frame for frame, token in merged if token == "frame"}
-        inner = max(frames, key=lambda f: _depth(f, merged)) if frames else ""
+        inner = max(frames, key=len) if frames else ""
         return frozenset(item for item in merged if item[0] != inner)
     if node.type in SWITCH_TYPES:
         # Both outputs share a token: consumers of different branches only meet behind a Merge.
         predicate = node.inputs[1][0] if len(node.inputs) > 1 and node.inputs[1] else node.name
-        frames = [frame for frame, token in merged if token == "frame"]
-        return merged | {(max(frames, key=len) if frames else "", "switch:" + predicate)}
+        inside = [frame for frame, token in merged if token == "frame"]
+        return merged | {(max(inside, key=len) if inside else "", "switch:" + predicate)}
     return merged
-
-
-def _depth(frame: str, context: Context) -> Tuple[int, str]:
-    return (len(frame), frame)

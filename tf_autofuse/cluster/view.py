@@ -5,7 +5,8 @@ what cannot be read is treated as absent.
 """
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Tuple
 
 from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef
 from tf_autofuse.ops import OPS, REDUCE
@@ -24,7 +25,8 @@ SETTING_ATTRS = (
 EXCLUDING_ATTRS = ("_disable_autofuse_scope", "_super_kernel_scope")
 
 
-class ViewNode(NamedTuple):
+@dataclass(frozen=True)
+class ViewNode:
     """One node. `consumers[port]` lists (node index, input port); `outputs[port]` its tensor."""
 
     index: int

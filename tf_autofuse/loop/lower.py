@@ -7,7 +7,7 @@ operators apart.
 """
 from __future__ import annotations
 
-from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.ir import (
@@ -45,7 +45,7 @@ class _Node(NamedTuple):
     args: Tuple[int, ...]
     dtype: str
     axes: Tuple[int, ...]
-    data: object
+    data: Any
     origin: str
 
 
@@ -308,7 +308,7 @@ class Lowering:
         return self._topological(after)
 
     def _topological(self, after: Dict[int, Set[int]]) -> List[int]:
-        waiting = {root: 0 for root in after}
+        waiting = dict.fromkeys(after, 0)
         for successors in after.values():
             for root in successors:
                 waiting[root] += 1

@@ -8,7 +8,7 @@ of them is a `maybe` axis. Fewer axes mean longer vectors and one kernel for mor
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, List, Set, Tuple
+from typing import Any, Dict, List, Set, Tuple
 
 from tf_autofuse.loop.ir import AxisSize, Dim, Load, LoopKernel, Reduce, Store, Value
 
@@ -60,7 +60,7 @@ def _rename_dims(dims: Tuple[Dim, ...], names: Dict[str, str]) -> Tuple[Dim, ...
 
 
 def _rename_value(value: Value, names: Dict[str, str]) -> Value:
-    changes = {"axes": _rename(value.axes, names)}
+    changes: Dict[str, Any] = {"axes": _rename(value.axes, names)}
     if isinstance(value, Load):
         changes["dims"] = _rename_dims(value.dims, names)
     if isinstance(value, (Reduce, AxisSize)):

@@ -101,9 +101,9 @@ def lower_cast(low, op: Operator, _: str):
     """Conversion to the dtype of the result, through float32 where a 16-bit float meets another."""
     (x,) = _args(low, op)
     target = op.attrs["dst_dtype"]
-    if x.dtype in NARROW_FLOATS or target in NARROW_FLOATS:
-        if "bool" not in (x.dtype, target):
-            x = low.cast(x, "float32")
+    dtypes = {x.dtype, target}
+    if dtypes & NARROW_FLOATS and "bool" not in dtypes:
+        x = low.cast(x, "float32")
     return low.cast(x, target)
 
 

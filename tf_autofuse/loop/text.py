@@ -44,6 +44,7 @@ def _print_value(value: Value) -> str:
         return "const %r : %s" % (value.value, value.dtype)
     if isinstance(value, AxisSize):
         return "size %s : %s" % (" ".join(value.over), value.dtype)
+    assert isinstance(value, (Map, Reduce))
     args = " ".join("%" + name for name in value.args)
     over = " over " + " ".join(value.over) if isinstance(value, Reduce) else ""
     kind = "reduce." + value.op if isinstance(value, Reduce) else value.op

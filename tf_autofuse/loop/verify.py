@@ -1,7 +1,7 @@
 """The rules of the loop IR. A breach is a bug of ours, so it is an `IRError`, not a fallback."""
 from __future__ import annotations
 
-from typing import Dict, Tuple
+from typing import Dict, NoReturn, Tuple
 
 from tf_autofuse.errors import IRError
 from tf_autofuse.loop.ir import (
@@ -124,6 +124,6 @@ def _ordered(kernel: LoopKernel, axes) -> Tuple[str, ...]:
     return tuple(axis for axis in kernel.axes if axis in set(axes))
 
 
-def _bad(value: Value, message: str) -> None:
+def _bad(value: Value, message: str) -> NoReturn:
     raise IRError(message, node=value.name, stage=STAGE)
 
