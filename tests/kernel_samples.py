@@ -118,7 +118,7 @@ def random_array(rng, shape, dtype):
 
 
 def make_inputs(loop, sizes, narrow=(), seed=0):
-    """Input arrays and the table of run-time strides; `narrow` inputs have size 1 where they may."""
+    """Input arrays and table of run-time strides; `narrow` inputs have size 1 where they may."""
     rng = np.random.RandomState(seed)
     arrays, tables = {}, {}
     for value in loop.body:

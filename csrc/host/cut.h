@@ -11,14 +11,14 @@ enum { CUT_ROWS, CUT_TILE, CUT_CHUNKS, CUT_CHUNK, CUT_WORKSPACE, CUT_BLOCKS, CUT
 enum { MAX_TILE = 1024 };
 
 struct NestShape {
-  int64_t outer;    /* points of the kept axes outside the walk */
-  int64_t first;    /* size of the first reduced axis, 1 if there is none */
-  int64_t rest;     /* points of the other reduced axes */
-  int64_t inner;    /* size of the innermost axis if it is kept, else 1 */
+  int64_t outer; /* points of the kept axes outside the walk */
+  int64_t first; /* size of the first reduced axis, 1 if there is none */
+  int64_t rest;  /* points of the other reduced axes */
+  int64_t inner; /* size of the innermost axis if it is kept, else 1 */
   bool inner_kept;
-  int32_t reduces;  /* number of reductions */
-  int32_t phases;   /* phases when the first reduced axis is cut; 0 if it may not be */
-  double cost;      /* nanoseconds for one element of the walk */
+  int32_t reduces; /* number of reductions */
+  int32_t phases;  /* phases when the first reduced axis is cut; 0 if it may not be */
+  double cost;     /* nanoseconds for one element of the walk */
 };
 
 static inline int64_t ceil_div(int64_t a, int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }

@@ -63,27 +63,45 @@ AF_INLINE uint16_t float_to_bfloat16(float f) {
 
 /* Integers wrap: arithmetic happens on unsigned words of at least the width of the type. */
 template <bool wide>
-struct Word { typedef uint32_t type; };
+struct Word {
+  typedef uint32_t type;
+};
 template <>
-struct Word<true> { typedef uint64_t type; };
+struct Word<true> {
+  typedef uint64_t type;
+};
 #define AF_WORD(T) typename Word<(sizeof(T) > 4)>::type
 
 template <typename T>
-AF_INLINE T wrap_add(T a, T b) { return (T)((AF_WORD(T))a + (AF_WORD(T))b); }
+AF_INLINE T wrap_add(T a, T b) {
+  return (T)((AF_WORD(T))a + (AF_WORD(T))b);
+}
 template <typename T>
-AF_INLINE T wrap_sub(T a, T b) { return (T)((AF_WORD(T))a - (AF_WORD(T))b); }
+AF_INLINE T wrap_sub(T a, T b) {
+  return (T)((AF_WORD(T))a - (AF_WORD(T))b);
+}
 template <typename T>
-AF_INLINE T wrap_mul(T a, T b) { return (T)((AF_WORD(T))a * (AF_WORD(T))b); }
+AF_INLINE T wrap_mul(T a, T b) {
+  return (T)((AF_WORD(T))a * (AF_WORD(T))b);
+}
 template <typename T>
-AF_INLINE T wrap_neg(T a) { return wrap_sub<T>((T)0, a); }
+AF_INLINE T wrap_neg(T a) {
+  return wrap_sub<T>((T)0, a);
+}
 template <typename T>
-AF_INLINE T wrap_abs(T a) { return a < (T)0 ? wrap_neg<T>(a) : a; }
+AF_INLINE T wrap_abs(T a) {
+  return a < (T)0 ? wrap_neg<T>(a) : a;
+}
 
 /* Maximum and minimum that let NaN through; between equal operands the second is returned. */
 template <typename T>
-AF_INLINE T pick_max(T a, T b) { return (a > b) | (a != a) ? a : b; }
+AF_INLINE T pick_max(T a, T b) {
+  return (a > b) | (a != a) ? a : b;
+}
 template <typename T>
-AF_INLINE T pick_min(T a, T b) { return (a < b) | (a != a) ? a : b; }
+AF_INLINE T pick_min(T a, T b) {
+  return (a < b) | (a != a) ? a : b;
+}
 
 /* Float -> integer: truncation; what does not fit gives the smallest integer, as x86 has it. */
 template <typename F>

@@ -55,8 +55,7 @@ AF_INLINE float math_log(float x) {
   const uint64_t bits = bits_of((double)x);
   /* The mantissa is brought into [sqrt(1/2), sqrt(2)), the exponent into e. */
   const uint64_t offset = bits - 0x3fe6a09e00000000ull;
-  const double e = double_of(0x4330000000000000ull + ((offset >> 52) ^ 0x800u)) -
-                   (0x1p52 + 0x800);
+  const double e = double_of(0x4330000000000000ull + ((offset >> 52) ^ 0x800u)) - (0x1p52 + 0x800);
   const double m = double_of((offset & 0x000fffffffffffffull) + 0x3fe6a09e00000000ull);
   const double s = (m - 1.0) / (m + 1.0);
   const double s2 = s * s;

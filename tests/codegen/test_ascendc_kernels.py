@@ -1,10 +1,10 @@
 """Ascend C kernels: run on the twin in check mode against the loop interpreter; golden texts."""
 import os
 
+import kernel_samples as samples
 import numpy as np
 import pytest
 
-import kernel_samples as samples
 from tf_autofuse.codegen.ascendc import print_ascendc
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.loop import interp

@@ -1,8 +1,8 @@
 """CPU kernels: compiled, run on one and several threads, compared with the loop interpreter."""
+import kernel_samples as samples
 import numpy as np
 import pytest
 
-import kernel_samples as samples
 from tf_autofuse.build import compile_host_kernel
 from tf_autofuse.codegen.host import print_host
 from tf_autofuse.kernel.text import kernel_key

@@ -1,8 +1,8 @@
 """Scalar functions of csrc/host through one-operation kernels."""
+import kernel_samples as samples
 import numpy as np
 import pytest
 
-import kernel_samples as samples
 from tf_autofuse.build import compile_host_kernel
 from tf_autofuse.codegen.host import print_host
 from tf_autofuse.loop import interp

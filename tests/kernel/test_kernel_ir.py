@@ -1,10 +1,10 @@
 """Kernel IR: text, verifier and interpreter against the loop interpreter."""
 from dataclasses import replace
 
+import kernel_samples as samples
 import numpy as np
 import pytest
 
-import kernel_samples as samples
 from tf_autofuse.errors import IRError
 from tf_autofuse.kernel import interp, text
 from tf_autofuse.kernel.ir import Compute, Loop

@@ -2,10 +2,10 @@
 import ctypes
 import subprocess
 
+import kernel_samples as samples
 import numpy as np
 import pytest
 
-import kernel_samples as samples
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.verify import verify
 from tf_autofuse.platforms import PLATFORMS, platform

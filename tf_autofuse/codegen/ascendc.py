@@ -1,4 +1,4 @@
-"""Ascend C source of a kernel: one class per loop nest, double-buffered queues, explicit barriers."""
+"""Ascend C source of a kernel: one class per loop nest, queues and explicit barriers."""
 from __future__ import annotations
 
 from dataclasses import dataclass

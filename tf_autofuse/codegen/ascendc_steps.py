@@ -255,7 +255,7 @@ class StepPrinter:
         self.put("AscendC::%s(%s, %s);" % (call, ", ".join(args), count))
 
     def _repeat_rows(self, mask: str, width: int) -> None:
-        """Open the loops of a row-wise instruction: vector registers `c`, 255 rows `r` at a time."""
+        """Open the loops of a row-wise instruction: registers `c`, at most 255 rows `r`."""
         self.open("for (uint32_t c = 0; c < cols; c += %d) {" % width)
         self.put("const uint64_t mask = Smaller(%d, %s - c);" % (width, mask))
         self.open("for (uint32_t r = 0; r < %s; r += %d) {" % (self._rows(),

@@ -82,7 +82,7 @@ class NestPrinter(ValuePrinter):
         self.put("const int64_t slab = outer * %s;" % inner)
         names = [name for p in self.nest.passes for name in p.reduces]
         for number, name in enumerate(names):
-            kind = Accumulator(self.by_name[name]).c_type
+            kind = Accumulator(self._reduction(name)).c_type
             self.put("%s* const part%d = (%s*)(scratch + %d * p[CUT_CHUNKS] * slab * 8);"
                      % (kind, self.index[name], kind, number))
 
@@ -97,10 +97,10 @@ class NestPrinter(ValuePrinter):
     # Passes
 
     def _pass(self, number: int, step: Pass) -> None:
-        targets = [self.by_name[n].operand for n in step.reduces]  # type: ignore[attr-defined]
+        reduces = [self._reduction(name) for name in step.reduces]
+        targets = [value.operand for value in reduces]
         targets += [self.loop.stores[n].value for n in step.stores]
         self._outer_values(targets)
-        reduces = [self.by_name[name] for name in step.reduces]
         for value in reduces:
             self._declare(value)
         guarded = self.phases > 0
@@ -122,11 +122,16 @@ class NestPrinter(ValuePrinter):
                 self.define(value)
                 self.known.add(value.name)
 
+    def _reduction(self, name: str) -> Reduce:
+        value = self.by_name[name]
+        assert isinstance(value, Reduce)
+        return value
+
     def _is_array(self, value: Value) -> bool:
         return self.nest.inner_kept and self.nest.inner in value.axes
 
-    def _declare(self, value: Value) -> None:
-        acc, at = Accumulator(value), self.index[value.name]  # type: ignore[arg-type]
+    def _declare(self, value: Reduce) -> None:
+        acc, at = Accumulator(value), self.index[value.name]
         if not self._is_array(value):
             self.put("%s acc%d = %s;" % (acc.c_type, at, acc.start))
             if acc.needs_flag:
@@ -135,7 +140,7 @@ class NestPrinter(ValuePrinter):
         self.put("%s acc%d[MAX_TILE];" % (acc.c_type, at))
         self.put("for (int64_t i = 0; i < x1 - x0; ++i) acc%d[i] = %s;" % (at, acc.start))
 
-    def _walk(self, targets: List[str], reduces: List[Value], stores: Sequence[int]) -> None:
+    def _walk(self, targets: List[str], reduces: List[Reduce], stores: Sequence[int]) -> None:
         values = needed(self.loop, targets, frozenset(self.known))
         order = self.nest.order
         deepest = max([self.nest.depth(self.by_name[t]) for t in targets] + [self.outer - 1])
@@ -146,12 +151,12 @@ class NestPrinter(ValuePrinter):
                 self._open_loop(order[depth], reduces if vector else [], vector)
                 opened += 1
             for value in values:
-                if max(self.nest.depth(value), self.outer - 1) == depth:
-                    if not self.is_inline(value) and value.name not in self.known:
-                        self.define(value)
-            for value in reduces:
-                if self.nest.depth(self.by_name[value.args[0]]) == depth:
-                    self._accumulate(value, depth == deepest)
+                here = max(self.nest.depth(value), self.outer - 1) == depth
+                if here and not self.is_inline(value) and value.name not in self.known:
+                    self.define(value)
+            for reduction in reduces:
+                if self.nest.depth(self.by_name[reduction.operand]) == depth:
+                    self._accumulate(reduction)
             for number in stores:
                 if max(self.nest.depth(self.by_name[self.loop.stores[number].value]),
                        self.outer - 1) == depth:
@@ -159,7 +164,7 @@ class NestPrinter(ValuePrinter):
         for _ in range(opened):
             self.close()
 
-    def _open_loop(self, axis: str, reduces: Sequence[Value], vector: bool) -> None:
+    def _open_loop(self, axis: str, reduces: Sequence[Reduce], vector: bool) -> None:
         at = self.point[axis]
         if vector:
             clauses = "".join(self._clause(v) for v in reduces)
@@ -171,27 +176,27 @@ class NestPrinter(ValuePrinter):
             low, high = "r0", "r1"
         self.open("for (int64_t %s = %s; %s < %s; ++%s) {" % (at, low, at, high, at))
 
-    def _clause(self, value: Value) -> str:
-        acc, at = Accumulator(value), self.index[value.name]  # type: ignore[arg-type]
+    def _clause(self, value: Reduce) -> str:
+        acc, at = Accumulator(value), self.index[value.name]
         if self._is_array(value):
             return ""
         flag = " reduction(|:nan%d)" % at if acc.needs_flag else ""
         return " reduction(%s:acc%d)%s" % (acc.clause, at, flag)
 
-    def _accumulate(self, value: Value, vector: bool) -> None:
-        acc, at = Accumulator(value), self.index[value.name]  # type: ignore[arg-type]
+    def _accumulate(self, value: Reduce) -> None:
+        acc, at = Accumulator(value), self.index[value.name]
         other = acc.operand(self.wide(value.args[0]))
         self.put("const %s x%d = %s;" % (acc.c_type, at, other))
         other = "x%d" % at
         if self._is_array(value):
-            slot = "acc%d[%s - x0]" % (at, self.point[self.nest.inner or ""])
+            slot = "acc%d[%s - x0]" % (at, self.point[self.nest.inner])
             self.put("%s = %s;" % (slot, acc.combine(slot, other)))
             return
         self.put("acc%d = %s;" % (at, acc.vector_step("acc%d" % at, other)))
         if acc.needs_flag:
             self.put("nan%d |= %s != %s;" % (at, other, other))
 
-    def _exchange(self, number: int, reduces: List[Value]) -> None:
+    def _exchange(self, number: int, reduces: List[Reduce]) -> None:
         """Write this chunk's partial results, or join those of all chunks."""
         for value in reduces:
             self._settle(value)
@@ -202,7 +207,7 @@ class NestPrinter(ValuePrinter):
         self.close()
         self.open("if (split) {")
         for value in reduces:
-            acc = Accumulator(value)  # type: ignore[arg-type]
+            acc = Accumulator(value)
             join = acc.combine("{acc}", "{part}[c * slab + {at}]")
             self._each_partial(value, "{acc} = " + acc.start + ";")
             self.open("for (int64_t c = 0; c < p[CUT_CHUNKS]; ++c) {")
@@ -210,29 +215,29 @@ class NestPrinter(ValuePrinter):
             self.close()
         self.close()
 
-    def _settle(self, value: Value) -> None:
-        acc, at = Accumulator(value), self.index[value.name]  # type: ignore[arg-type]
+    def _settle(self, value: Reduce) -> None:
+        acc, at = Accumulator(value), self.index[value.name]
         if acc.needs_flag and not self._is_array(value):
             self.put("if (nan%d) acc%d = __builtin_nan%s(\"\");"
                      % (at, at, "f" if acc.c_type == "float" else ""))
 
-    def _each_partial(self, value: Value, form: str) -> None:
+    def _each_partial(self, value: Reduce, form: str) -> None:
         at = self.index[value.name]
         names = {"part": "part%d" % at, "acc": "acc%d" % at, "at": "o"}
         if self.nest.inner_kept:
-            names["at"] = "o * %s + x0" % self.size[self.nest.inner or ""]
+            names["at"] = "o * %s + x0" % self.size[self.nest.inner]
         if self._is_array(value):
             self.put("for (int64_t i = 0; i < x1 - x0; ++i)")
             names.update(acc="acc%d[i]" % at, at=names["at"] + " + i")
             form = "  " + form
         self.put(form.format(**names))
 
-    def _bind(self, value: Value) -> None:
+    def _bind(self, value: Reduce) -> None:
         """Make the finished reduction usable as a value."""
-        acc, at = Accumulator(value), self.index[value.name]  # type: ignore[arg-type]
+        acc, at = Accumulator(value), self.index[value.name]
         self.known.add(value.name)
         if self._is_array(value):
-            slot = "acc%d[%s - x0]" % (at, self.point[self.nest.inner or ""])
+            slot = "acc%d[%s - x0]" % (at, self.point[self.nest.inner])
             self.bound[value.name] = acc.result(slot)
             return
         if not self.phases:
@@ -271,7 +276,7 @@ class NestPrinter(ValuePrinter):
         targets = kept + [self.loop.stores[n].value for n in stores]
         if self.phases and not kept:
             self.open("if (%s) {" % lead)
-        at = self.point[self.nest.inner or ""]
+        at = self.point[self.nest.inner]
         self.put("#pragma omp simd")
         self.open("for (int64_t %s = x0; %s < x1; ++%s) {" % (at, at, at))
         for value in needed(self.loop, targets, frozenset(self.known)):

@@ -28,8 +28,8 @@ from tf_autofuse.kernel.ir import (
     read,
     written,
 )
-from tf_autofuse.kernel.vector import VECTOR_OPS
 from tf_autofuse.kernel.nest import runtime_inputs
+from tf_autofuse.kernel.vector import VECTOR_OPS
 from tf_autofuse.loop.interp import compute_dtype, decode, encode, storage_dtype
 from tf_autofuse.loop.ir import Load
 

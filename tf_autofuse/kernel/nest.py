@@ -8,7 +8,7 @@ needs again over the reduced axes is computed again from the inputs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, FrozenSet, Iterable, List, Optional, Tuple
+from typing import Dict, FrozenSet, Iterable, List, Tuple
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.loop.ir import Load, LoopKernel, Reduce, Value
@@ -37,13 +37,13 @@ class Nest:
     passes: Tuple[Pass, ...]
 
     @property
-    def inner(self) -> Optional[str]:
-        """The last axis in memory order, the one vectors run along; None for a scalar kernel."""
-        return self.axes[-1] if self.axes else None
+    def inner(self) -> str:
+        """The last axis in memory order, the one vectors run along; empty for a scalar kernel."""
+        return self.axes[-1] if self.axes else ""
 
     @property
     def inner_kept(self) -> bool:
-        return self.inner is not None and self.inner in self.kept
+        return self.inner in self.kept
 
     @property
     def outer_kept(self) -> Tuple[str, ...]:
@@ -64,7 +64,9 @@ class Nest:
         return max([self.order.index(axis) for axis in value.axes] or [-1])
 
 
-def needed(loop: LoopKernel, roots: Iterable[str], stop: FrozenSet[str] = frozenset()) -> List[Value]:
+def needed(
+    loop: LoopKernel, roots: Iterable[str], stop: FrozenSet[str] = frozenset()
+) -> List[Value]:
     """Values that `roots` are computed from, in body order; `stop` values are not entered."""
     wanted = set(roots) - stop
     found = []

@@ -92,7 +92,7 @@ def parse_kernel(text: str) -> Kernel:
     loop = parse_loop("\n".join(lines[1:end]))
     nests = build_nests(loop)
     rows = iter(enumerate(lines[end:], end + 1))
-    programs = []
+    programs: List[Program] = []
     for number, line in rows:
         if line.strip():
             programs.append(_parse_program(line, number, rows, nests, len(programs)))

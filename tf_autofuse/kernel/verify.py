@@ -109,9 +109,9 @@ class _Checker:
                     src.shape == "1" or dst.shape == "yx"):
                 _bad(step.dst, "broadcast of %s %s to %s %s" % (src.dtype, src.shape, dst.dtype,
                                                                 dst.shape))
-        elif isinstance(step, (Accumulate, Finish)):
-            if self.by_name[step.src].dtype != self.by_name[step.dst].dtype:
-                _bad(step.dst, "reduction changes the dtype")
+        elif isinstance(step, (Accumulate, Finish)) and (
+                self.by_name[step.src].dtype != self.by_name[step.dst].dtype):
+            _bad(step.dst, "reduction changes the dtype")
 
     def _compute(self, step: Compute) -> None:
         op = VECTOR_OPS.get(step.op)

@@ -62,11 +62,12 @@ def number_values(loop: LoopKernel) -> LoopKernel:
     names = {value.name: str(number) for number, value in enumerate(loop.body)}
     body = []
     for value in loop.body:
-        changes = {"name": names[value.name]}
-        if isinstance(value, Map):
-            changes["operands"] = tuple(names[name] for name in value.operands)
-        elif isinstance(value, Reduce):
-            changes["operand"] = names[value.operand]
-        body.append(replace(value, **changes))
+        numbered = replace(value, name=names[value.name])
+        if isinstance(numbered, Map):
+            operands = tuple(names[name] for name in numbered.operands)
+            numbered = replace(numbered, operands=operands)
+        elif isinstance(numbered, Reduce):
+            numbered = replace(numbered, operand=names[numbered.operand])
+        body.append(numbered)
     stores = tuple(replace(store, value=names[store.value]) for store in loop.stores)
     return replace(loop, body=tuple(body), stores=stores)

@@ -62,7 +62,7 @@ class _Builder:
         self.loop, self.nest, self.number = loop, nest, number
         self.by_name = {v.name: v for v in loop.body}
         self.index = {v.name: i for i, v in enumerate(loop.body)}
-        self.x = nest.inner
+        self.x = nest.inner or None
         self.y: Optional[str] = nest.axes[-2] if len(nest.axes) > 1 else None
         if self.y in nest.reduced and self.x in nest.reduced:
             self.y = None

@@ -60,10 +60,10 @@ def _lifetimes(order: List) -> Tuple[Dict[str, Span], set]:
             outside = [span for span in loops if span not in loops_of[name]]
             end = outside[0][1] if outside else at
             spans[name] = (spans[name][0], max(spans[name][1], end))
-        name = written(step)
-        if name is not None and name not in spans:
-            spans[name] = (at, at)
-            loops_of[name] = loops
+        made = written(step)
+        if made is not None and made not in spans:
+            spans[made] = (at, at)
+            loops_of[made] = loops
             if isinstance(step, Compute) and VECTOR_OPS[step.op].in_place:
-                in_place.add(name)
+                in_place.add(made)
     return spans, in_place
