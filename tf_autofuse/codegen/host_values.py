@@ -59,7 +59,9 @@ class ValuePrinter:
                      % (kind, number, kind, number))
             if number in runtime:
                 base = runtime.index(number) * len(self.loop.axes)
-                self.put("const int64_t* s%d = args->strides + %d;" % (number, base))
+                axes = {axis for v in loads if v.input == number for axis in v.axes}
+                for at in sorted(self.loop.axes.index(axis) for axis in axes):
+                    self.put("const int64_t s%d_%d = args->strides[%d];" % (number, at, base + at))
         for number in sorted({self.loop.stores[n].output for n in stores}):
             kind = MEMORY_TYPES[self.loop.outputs[number].dtype]
             self.put("%s* __restrict__ out%d = (%s*)args->outputs[%d];"
@@ -129,7 +131,7 @@ class ValuePrinter:
     def _load_offset(self, value: Load) -> str:
         if value.input not in runtime_inputs(self.loop):
             return self._dense(value.axes)
-        terms = ["%s * s%d[%d]" % (self.point[axis], value.input, self.loop.axes.index(axis))
+        terms = ["%s * s%d_%d" % (self.point[axis], value.input, self.loop.axes.index(axis))
                  for axis in value.axes]
         return " + ".join(terms) or "0"
 
