@@ -14,7 +14,9 @@ from typing import Callable, Dict, List
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
 
+from tf_autofuse.cluster.reasons import CODES  # noqa: E402
 from tf_autofuse.flag_table import DFX, FLAGS, MAIN, Flag  # noqa: E402
+from tf_autofuse.ops import OPS, OpInfo  # noqa: E402
 
 FLAGS_HEAD = """# Flags
 
@@ -57,7 +59,53 @@ def _flag_row(flag: Flag) -> str:
     return "| {} | {} | {} | {} | {} |".format(key, flag.allowed_text(), default, works, flag.help)
 
 
-PAGES: Dict[str, Callable[[], str]] = {"docs/flags.md": flags_page}
+OPS_HEAD = """# Operators that fuse
+
+<!-- made by scripts/gen_docs.py from tf_autofuse/ops.py: change the table, not this file -->
+
+An operator is fused when its type is in this table, its first input has one of the data types, its
+rank is known and a neighbour can be joined. `_UnaryOpsComposition`, which TensorFlow makes of
+element-wise chains, is taken apart into its operators first. Every other operator stays as it is,
+with a [reason](reasons.md) in the report.
+
+| GE type | TensorFlow operator | Kind | Data types |
+|---|---|---|---|
+"""
+
+
+def ops_page() -> str:
+    """docs/ops.md from the op table."""
+    return OPS_HEAD + "".join(_op_row(info) for info in OPS.values())
+
+
+def _op_row(info: OpInfo) -> str:
+    dtypes = ", ".join(sorted(info.dtypes))
+    return "| {} | {} | {} | {} |\n".format(info.ge, ", ".join(info.tf), info.kind, dtypes)
+
+
+REASONS_HEAD = """# Why an operator was left alone
+
+<!-- made by scripts/gen_docs.py from tf_autofuse/cluster/reasons.py: change the table there -->
+
+`tf_autofuse.report().unfused` and the summary of `tf-autofuse run` name a code and a sentence for
+every operator that was not fused.
+
+| Code | Meaning |
+|---|---|
+"""
+
+
+def reasons_page() -> str:
+    """docs/reasons.md from the table of codes."""
+    rows = ("| `{}` | {} |\n".format(code, text) for code, text in CODES.items())
+    return REASONS_HEAD + "".join(rows)
+
+
+PAGES: Dict[str, Callable[[], str]] = {
+    "docs/flags.md": flags_page,
+    "docs/ops.md": ops_page,
+    "docs/reasons.md": reasons_page,
+}
 
 
 def stale_pages(root: str = ROOT) -> List[str]:
