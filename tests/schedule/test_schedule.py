@@ -122,3 +122,17 @@ def test_unknown_platform_lists_the_known():
         platform("Ascend910b")
     with pytest.raises(ScheduleError, match="unknown platform 'x'"):
         schedule(samples.abs_relu_exp(), "x")
+
+
+def test_more_live_values_than_ub_holds_are_refused():
+    count = 400
+    lines = ["%0 = load in0 [m0] : float32"]
+    lines += ["%{} = exp %{} : float32 [m0]".format(i, i - 1) for i in range(1, count)]
+    total, at = "0", count
+    for i in range(1, count):
+        lines.append("%{} = add %{} %{} : float32 [m0]".format(at, total, i))
+        total, at = str(at), at + 1
+    loop = samples.kernel(["float32"], ["float32"], "m0",
+                          *(lines + ["store out0 [m0] %" + total]))
+    with pytest.raises(ScheduleError, match="need more than the 188416 bytes of UB"):
+        schedule(loop)

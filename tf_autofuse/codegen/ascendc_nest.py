@@ -124,11 +124,15 @@ class NestClass(StepPrinter):
         """One scope: copies in first, so that they overlap with what came before."""
         loads = [step for step in steps if isinstance(step, CopyIn)]
         self.dirty = None
+        if loads:
+            self.put("// Copy in.")
         for load in loads:
             self._alloc(load.dst)
             self.copy_in(load)
             slot = self.buffer(load.dst).slot
             self.put("queue%d.EnQue(%s);" % (slot, self.name(load.dst)))
+        if loads:
+            self.put("// Compute.")
         for step in steps:
             if isinstance(step, Loop):
                 self._loop(step)
@@ -199,6 +203,7 @@ class NestClass(StepPrinter):
         if isinstance(step, CopyOut):
             slot, kind = self.buffer(step.src).slot, C_TYPES[self.buffer(step.src).dtype]
             name = self.name(step.src)
+            self.put("// Copy out.")
             self.put("queue%d.EnQue(%s);" % (slot, name))
             self.put("%s = queue%d.DeQue<%s>();" % (name, slot, kind))
             self.copy_out(step)

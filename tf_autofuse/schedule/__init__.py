@@ -11,6 +11,7 @@ from tf_autofuse.loop.ir import LoopKernel, Map, Reduce
 from tf_autofuse.platforms import Platform
 from tf_autofuse.platforms import platform as find_platform
 from tf_autofuse.schedule.program import build_program
+from tf_autofuse.tiling import check_fits
 
 MAX_NESTS = 4
 
@@ -32,7 +33,9 @@ def schedule(loop: LoopKernel, platform: Union[str, Platform] = "Ascend910B") ->
     numbered = number_values(loop)
     if numbered != loop:
         programs = _programs(numbered, build_nests(numbered), chip)
-    return Kernel(numbered, chip.name, programs)
+    kernel = Kernel(numbered, chip.name, programs)
+    check_fits(kernel)
+    return kernel
 
 
 def _programs(loop: LoopKernel, nests: Tuple[Nest, ...], chip: Platform) -> Tuple[Program, ...]:

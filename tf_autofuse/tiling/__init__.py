@@ -105,21 +105,33 @@ def program_ub(kernel: Kernel, chip: Platform) -> int:
 def solve_program(program: Program, sizes: Dict[str, int], cores: int,
                   ub_bytes: int) -> NestTiling:
     """Tiling of one program that may use `ub_bytes`; see `solve`."""
-    c = coefficients(program)
+    c, room = _room(program, ub_bytes)
     nx = sizes[program.x] if program.x is not None else 1
     ny = sizes[program.y] if program.y is not None else 1
     outer = 1
     for axis in program.nest.kept:
         outer *= sizes[axis] if axis not in (program.x, program.y) else 1
-    room = ub_bytes - c.fixed
-    if room < c.y + (c.yx + c.x) * UNIT:
-        raise ScheduleError("the buffers of one short row need more than the %d bytes of UB"
-                            % ub_bytes, stage="tiling")
     ty, tx = _tile(c, nx, ny, outer, cores, room)
     tasks = outer
     tasks *= _ceil(ny, ty) if c.y_kept else 1
     tasks *= _ceil(nx, tx) if c.x_kept else 1
     return NestTiling(ty, tx, _up(tx, c.pitch), tasks)
+
+
+def check_fits(kernel: Kernel) -> None:
+    """ScheduleError when not even one short row of some program fits its share of UB."""
+    for program in kernel.programs:
+        _room(program, program_ub(kernel, platform(kernel.platform)))
+
+
+def _room(program: Program, ub_bytes: int) -> Tuple[Coefficients, int]:
+    """The constraint, and the bytes left for tiles."""
+    c = coefficients(program)
+    room = ub_bytes - c.fixed
+    if room < c.y + (c.yx + c.x) * UNIT:
+        raise ScheduleError("the buffers of one short row need more than the %d bytes of UB"
+                            % ub_bytes, stage="schedule")
+    return c, room
 
 
 def _tile(c: Coefficients, nx: int, ny: int, outer: int, cores: int, room: int) -> Tuple[int, int]:
