@@ -21,7 +21,8 @@ def print_host(kernel: Kernel) -> str:
     """
     loop = kernel.loop
     printers = [NestPrinter(loop, nest, i) for i, nest in enumerate(kernel.nests)]
-    head = "".join("// " + line + "\n" for line in print_loop(loop, comments=True).splitlines())
+    # No names of the graph: equal structures must give equal sources to the build cache.
+    head = "".join("// " + line + "\n" for line in print_loop(loop).splitlines())
     includes = "".join('#include "%s"\n' % name for name in
                        ("kernel_abi.h", "cut.h", "scalar_types.h", "vector_math.h"))
     parts = [head + "\n" + includes]
