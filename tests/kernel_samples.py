@@ -80,11 +80,9 @@ def bias_gradient_and_loss():
         "%0 = load in0 [m0, m1] : float32",
         "%1 = mul %0 %0 : float32 [m0, m1]",
         "%2 = reduce.sum %0 over m0 : float32 [m1]",
-        "%3 = reduce.sum %1 over m0 m1 : float32 []",
-        "%4 = size m0 m1 : float32",
-        "%5 = div %3 %4 : float32 []",
+        "%3 = reduce.mean %1 over m0 m1 : float32 []",
         "store out0 [m1] %2",
-        "store out1 [] %5",
+        "store out1 [] %3",
         "store out2 [m0, m1] %1",
     )
 

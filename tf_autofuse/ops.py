@@ -83,12 +83,12 @@ _ROWS = (
     _row("AddN", BROADCAST, NUMERIC, "add_n"),
     # gradients
     _row("ReluGrad", ELEMENTWISE, NUMERIC, "relu_grad"),
-    _row("TanhGrad", ELEMENTWISE, FLOAT, "tanh_grad"),
-    _row("SigmoidGrad", ELEMENTWISE, FLOAT, "sigmoid_grad"),
-    _row("RsqrtGrad", ELEMENTWISE, FLOAT, "rsqrt_grad"),
-    _row("SqrtGrad", ELEMENTWISE, FLOAT, "sqrt_grad"),
-    _row("ReciprocalGrad", ELEMENTWISE, FLOAT, "reciprocal_grad"),
-    _row("InvGrad", ELEMENTWISE, FLOAT, "reciprocal_grad"),
+    _row("TanhGrad", ELEMENTWISE, FLOAT, "gradient:tanh_grad"),
+    _row("SigmoidGrad", ELEMENTWISE, FLOAT, "gradient:sigmoid_grad"),
+    _row("RsqrtGrad", ELEMENTWISE, FLOAT, "gradient:rsqrt_grad"),
+    _row("SqrtGrad", ELEMENTWISE, FLOAT, "gradient:sqrt_grad"),
+    _row("ReciprocalGrad", ELEMENTWISE, FLOAT, "gradient:reciprocal_grad"),
+    _row("InvGrad", ELEMENTWISE, FLOAT, "gradient:reciprocal_grad"),
     # reductions
     _row("ReduceSum", REDUCE, NUMERIC, "reduce:sum", "Sum", attrs=_KEEP),
     _row("ReduceMean", REDUCE, FLOAT, "reduce:mean", "Mean", attrs=_KEEP),

@@ -98,4 +98,31 @@ AF_INLINE double math_rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 AF_INLINE float math_abs(float x) { return __builtin_fabsf(x); }
 AF_INLINE double math_abs(double x) { return __builtin_fabs(x); }
 
+/* Gradients of a result y and the incoming gradient dy, evaluated in double: one rounding. */
+AF_INLINE double mul_no_nan(double a, double b) { return b == 0.0 ? 0.0 : a * b; }
+
+AF_INLINE double math_tanh_grad(double y, double dy) { return dy * (1.0 - y * y); }
+AF_INLINE double math_sigmoid_grad(double y, double dy) { return dy * (y * (1.0 - y)); }
+AF_INLINE double math_rsqrt_grad(double y, double dy) {
+  return mul_no_nan(-0.5 * (y * y), mul_no_nan(y, dy));
+}
+AF_INLINE double math_sqrt_grad(double y, double dy) { return mul_no_nan(0.5 / y, dy); }
+AF_INLINE double math_reciprocal_grad(double y, double dy) { return mul_no_nan(-(y * y), dy); }
+
+AF_INLINE float math_tanh_grad(float y, float dy) {
+  return (float)math_tanh_grad((double)y, (double)dy);
+}
+AF_INLINE float math_sigmoid_grad(float y, float dy) {
+  return (float)math_sigmoid_grad((double)y, (double)dy);
+}
+AF_INLINE float math_rsqrt_grad(float y, float dy) {
+  return (float)math_rsqrt_grad((double)y, (double)dy);
+}
+AF_INLINE float math_sqrt_grad(float y, float dy) {
+  return (float)math_sqrt_grad((double)y, (double)dy);
+}
+AF_INLINE float math_reciprocal_grad(float y, float dy) {
+  return (float)math_reciprocal_grad((double)y, (double)dy);
+}
+
 #endif /* AUTOFUSE_HOST_VECTOR_MATH_H_ */

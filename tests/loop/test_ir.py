@@ -22,10 +22,8 @@ TEXT = """loop {
   %4 = add %2 %3 : float32 [a0, a1, a2]
   %5 = const -0.0 : float32
   %6 = max %4 %5 : float32 [a0, a1, a2]
-  %7 = reduce.sum %6 over a1 a2 : float32 [a0]
-  %8 = size a1 a2 : float32
-  %9 = div %7 %8 : float32 [a0]
-  store out0 [a0, -] %9
+  %7 = reduce.mean %6 over a1 a2 : float32 [a0]
+  store out0 [a0, -] %7
   store out1 [a0, a1, a2] %1
 }
 """

@@ -236,14 +236,15 @@ class NestPrinter(ValuePrinter):
         """Make the finished reduction usable as a value."""
         acc, at = Accumulator(value), self.index[value.name]
         self.known.add(value.name)
+        count = " * ".join(self.size[axis] for axis in value.over)
         if self._is_array(value):
             slot = "acc%d[%s - x0]" % (at, self.point[self.nest.inner])
-            self.bound[value.name] = acc.result(slot)
+            self.bound[value.name] = acc.result(slot, count)
             return
         if not self.phases:
             self._settle(value)
         self.put("const %s %s = %s;" % (self.c_type(value), self.var(value),
-                                        acc.result("acc%d" % at)))
+                                        acc.result("acc%d" % at, count)))
 
     def _after(self, number: int, step: Pass) -> None:
         """Values of the kept domain that the finished reductions allow, and their stores."""

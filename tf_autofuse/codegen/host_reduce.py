@@ -11,7 +11,7 @@ from tf_autofuse.codegen.host_scalar import VALUE_TYPES, cast_expression, consta
 from tf_autofuse.loop.ir import Reduce
 from tf_autofuse.loop.ops import ALL_FLOATS, INTS, NARROW_FLOATS, REDUCE_OPS
 
-_STEPS = {"sum": "{a} + {x}", "prod": "{a} * {x}"}
+_STEPS = {"sum": "{a} + {x}", "mean": "{a} + {x}", "prod": "{a} * {x}"}
 _PICKS = {"max": "pick_max({a}, {x})", "min": "pick_min({a}, {x})"}
 _COMPARES = {"max": ">", "min": "<"}
 
@@ -60,10 +60,12 @@ class Accumulator:
     @property
     def clause(self) -> str:
         """The OpenMP reduction identifier of `vector_step`."""
-        return {"sum": "+", "prod": "*"}.get(self.value.op, self.value.op)
+        return {"sum": "+", "mean": "+", "prod": "*"}.get(self.value.op, self.value.op)
 
-    def result(self, acc: str) -> str:
-        """The accumulated value in the value's own type."""
+    def result(self, acc: str, count: str) -> str:
+        """The value in its own type; `count` is the number of points that were accumulated."""
+        if self.value.op == "mean":
+            acc = "(%s / (double)(%s))" % (acc, count)
         if self.value.dtype in NARROW_FLOATS:
             return cast_expression(acc, "float32", self.value.dtype)
         return "(%s)%s" % (VALUE_TYPES[self.value.dtype], acc)

@@ -33,6 +33,10 @@ _FLOAT_MAPS = {
     "sigmoid": "math_sigmoid({0})", "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}",
     "div": "{0} / {1}", "max": "pick_max({0}, {1})", "min": "pick_min({0}, {1})",
 }
+_FLOAT_MAPS.update(
+    (name, "math_%s({0}, {1})" % name)
+    for name in ("tanh_grad", "sigmoid_grad", "rsqrt_grad", "sqrt_grad", "reciprocal_grad")
+)
 # Bits of the result: {w0}, {w1} are the operands as float; between equals the first one is kept.
 _NARROW_MAPS = {
     "neg": "(uint16_t)({0} ^ 0x8000u)", "abs": "(uint16_t)({0} & 0x7fffu)",

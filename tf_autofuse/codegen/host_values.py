@@ -6,14 +6,13 @@ from typing import Dict, List, Sequence, Set
 from tf_autofuse.codegen.host_scalar import (
     MEMORY_TYPES,
     VALUE_TYPES,
-    cast_expression,
     constant,
     map_expression,
     wide_expression,
     widen,
 )
 from tf_autofuse.kernel.nest import needed, runtime_inputs
-from tf_autofuse.loop.ir import AxisSize, Const, Load, LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ir import Const, Load, LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import NARROW_FLOATS
 
 
@@ -69,7 +68,7 @@ class ValuePrinter:
 
     def is_inline(self, value: Value) -> bool:
         """Constants are written where they are used."""
-        return isinstance(value, (Const, AxisSize))
+        return isinstance(value, Const)
 
     def c_type(self, value: Value) -> str:
         return VALUE_TYPES[value.dtype]
@@ -82,9 +81,6 @@ class ValuePrinter:
         value = self.by_name[name]
         if isinstance(value, Const):
             return constant(value.value, value.dtype)
-        if isinstance(value, AxisSize):
-            count = " * ".join(self.size[axis] for axis in value.over)
-            return cast_expression("(%s)" % count, "int64", value.dtype)
         return self.bound.get(name, self.var(value))
 
     def wide(self, name: str) -> str:
@@ -94,7 +90,7 @@ class ValuePrinter:
             return self.expr(name)
         if isinstance(value, Const):
             return constant(value.value, "float32")
-        if isinstance(value, AxisSize) or name in self.bound or isinstance(value, Reduce):
+        if name in self.bound or isinstance(value, Reduce):
             return widen(self.expr(name), value.dtype)
         return "w%d" % self.index[name]
 

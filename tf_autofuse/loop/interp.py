@@ -9,7 +9,7 @@ from typing import Dict, List, Sequence
 
 import numpy as np
 
-from tf_autofuse.loop.ir import AxisSize, Const, Load, LoopKernel, Map, Reduce, Store, Value
+from tf_autofuse.loop.ir import Const, Load, LoopKernel, Map, Reduce, Store, Value
 from tf_autofuse.loop.ops import INTS, MAP_OPS, NARROW_FLOATS, REDUCE_OPS
 
 
@@ -70,9 +70,6 @@ def _evaluate(kernel: LoopKernel, value: Value, env, inputs, sizes) -> np.ndarra
         return decode(array.reshape(shape), value.dtype)
     if isinstance(value, Const):
         return np.full([1] * rank, value.value, compute_dtype(value.dtype))
-    if isinstance(value, AxisSize):
-        count = int(np.prod([sizes[axis] for axis in value.over], dtype=np.int64))
-        return np.full([1] * rank, count).astype(compute_dtype(value.dtype))
     operands = [env[name] for name in value.args]
     if isinstance(value, Reduce):
         return _reduce(kernel, value, operands[0], sizes)
@@ -116,9 +113,11 @@ def _reduce(kernel: LoopKernel, value: Reduce, operand: np.ndarray, sizes) -> np
     full = np.broadcast_to(operand, shape)
     op = REDUCE_OPS[value.op]
     kind = full.dtype
-    if value.op in ("sum", "prod"):
+    if value.op in ("sum", "prod", "mean"):
         full = full.astype(np.float64) if kind.kind == "f" else full
-        return op.numpy(full, axis=positions, keepdims=True, dtype=full.dtype).astype(kind)
+        total = op.numpy(full, axis=positions, keepdims=True, dtype=full.dtype)
+        count = np.prod([full.shape[p] for p in positions], dtype=np.float64)
+        return (total / count if value.op == "mean" else total).astype(kind)
     identity = np.array(op.identity(value.dtype)).astype(kind)
     return op.numpy(full, axis=positions, keepdims=True, initial=identity)
 

@@ -21,9 +21,9 @@ structure.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Optional, Tuple, Union
+from typing import Optional, Tuple
 
-Scalar = Union[bool, int, float]
+from tf_autofuse.loop.ops import Scalar
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,6 @@ class Const(Value):
     """The same scalar everywhere; `value` is exact in `dtype`."""
 
     value: Scalar = 0
-
-
-@dataclass(frozen=True)
-class AxisSize(Value):
-    """Number of points in the product of `over`, converted to `dtype` (the divisor of a mean)."""
-
-    over: Tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

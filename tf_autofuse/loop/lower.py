@@ -11,7 +11,6 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set
 
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.ir import (
-    AxisSize,
     Const,
     Dim,
     Load,
@@ -155,13 +154,6 @@ class Lowering:
         axes = tuple(axis for axis in dims if axis is not None)
         index = self._append("reduce", op, (tensor.value,), tensor.dtype, axes, over)
         return Tensor(index, tensor.dtype, dims)
-
-    def axis_size(self, tensor: Tensor, positions: Sequence[int], dtype: str) -> Tensor:
-        """Number of elements of `tensor` along `positions`, as a scalar of `dtype`."""
-        over = tuple(tensor.dims[p] for p in positions if tensor.dims[p] is not None)
-        if not over:
-            return self.const(1.0, dtype)
-        return Tensor(self._append("size", "", (), dtype, (), over), dtype, ())
 
     @staticmethod
     def _reduced_dims(tensor: Tensor, positions: Sequence[int], keep_dims: bool):
@@ -386,8 +378,6 @@ class _Finisher:
             )
         if node.kind == "const":
             return Const(name, node.dtype, (), value=node.data, **common)
-        if node.kind == "size":
-            return AxisSize(name, node.dtype, (), over=self._axes(node.data), **common)
         if node.kind == "reduce":
             return self._reduce(name, node, args)
         domain = {axis for index in node.args for axis in self._values[index].axes}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Dict, List, Set, Tuple
 
-from tf_autofuse.loop.ir import AxisSize, Dim, Load, LoopKernel, Reduce, Store, Value
+from tf_autofuse.loop.ir import Dim, Load, LoopKernel, Reduce, Store, Value
 
 
 def merge_axes(kernel: LoopKernel) -> Tuple[LoopKernel, Tuple[int, ...]]:
@@ -44,7 +44,7 @@ def _axis_sets(kernel: LoopKernel) -> List[Set[str]]:
     sets: List[Set[str]] = []
     for value in kernel.body:
         sets.append(set(value.axes))
-        if isinstance(value, (Reduce, AxisSize)):
+        if isinstance(value, Reduce):
             sets.append(set(value.over))
     return [axes for axes in sets if axes]
 
@@ -63,6 +63,6 @@ def _rename_value(value: Value, names: Dict[str, str]) -> Value:
     changes: Dict[str, Any] = {"axes": _rename(value.axes, names)}
     if isinstance(value, Load):
         changes["dims"] = _rename_dims(value.dims, names)
-    if isinstance(value, (Reduce, AxisSize)):
+    if isinstance(value, Reduce):
         changes["over"] = _rename(value.over, names)
     return replace(value, **changes)

@@ -6,9 +6,11 @@ cast-up, the operation in float32, cast-down. Only `EXACT` operations run in the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Callable, Dict, FrozenSet
+from typing import Callable, Dict, FrozenSet, Union
 
 import numpy as np
+
+Scalar = Union[bool, int, float]
 
 FLOATS = frozenset(("float32", "float64"))
 NARROW_FLOATS = frozenset(("float16", "bfloat16"))
@@ -49,13 +51,28 @@ def _pick(a, b, first, narrow: bool):
     return np.where(np.isnan(a), a, np.where(np.isnan(b), b, picked))
 
 
-def _sigmoid(x):
-    return (1 / (1 + np.exp(-x.astype(np.float64)))).astype(x.dtype)
-
-
 def _wide(function):
     """Evaluate in float64 and round once: the correctly rounded value for float32."""
-    return lambda x: function(x.astype(np.float64)).astype(x.dtype)
+
+    def rounded(*args):
+        return function(*[x.astype(np.float64) for x in args]).astype(args[0].dtype)
+
+    return rounded
+
+
+def _mul_no_nan(a, b):
+    """a * b, but 0 wherever b is 0."""
+    return np.where(b == 0, 0.0, a * b)
+
+
+_GRADIENTS = {
+    "tanh_grad": lambda y, dy: dy * (1 - y * y),
+    "sigmoid_grad": lambda y, dy: dy * (y * (1 - y)),
+    "rsqrt_grad": lambda y, dy: _mul_no_nan(-0.5 * (y * y), _mul_no_nan(y, dy)),
+    "sqrt_grad": lambda y, dy: _mul_no_nan(0.5 / y, dy),
+    "reciprocal_grad": lambda y, dy: _mul_no_nan(-(y * y), dy),
+}
+"""Of the result `y` and the incoming gradient `dy`; NaN and zeros as TensorFlow's functors."""
 
 
 MAP_OPS: Dict[str, MapOp] = {
@@ -66,7 +83,7 @@ MAP_OPS: Dict[str, MapOp] = {
     "sqrt": MapOp(1, FLOATS, "same", np.sqrt),
     "rsqrt": MapOp(1, FLOATS, "same", _wide(lambda x: 1 / np.sqrt(x))),
     "tanh": MapOp(1, FLOATS, "same", _wide(np.tanh)),
-    "sigmoid": MapOp(1, FLOATS, "same", _sigmoid),
+    "sigmoid": MapOp(1, FLOATS, "same", _wide(lambda x: 1 / (1 + np.exp(-x)))),
     "add": MapOp(2, NUMBERS, "same", np.add),
     "sub": MapOp(2, NUMBERS, "same", np.subtract),
     "mul": MapOp(2, NUMBERS, "same", np.multiply),
@@ -85,6 +102,9 @@ MAP_OPS: Dict[str, MapOp] = {
     "select": MapOp(3, ANY, "same", np.where),
     "cast": MapOp(1, ANY, "any", lambda x: x),
 }
+MAP_OPS.update(
+    (name, MapOp(2, FLOATS, "same", _wide(function))) for name, function in _GRADIENTS.items()
+)
 """`select` takes a bool condition and two operands of the result type."""
 
 
@@ -94,16 +114,16 @@ class ReduceOp:
 
     dtypes: FrozenSet[str]
     numpy: Callable
-    identity: Callable[[str], object]
+    identity: Callable[[str], Scalar]
 
 
-def _lowest(dtype: str):
+def _lowest(dtype: str) -> Scalar:
     if dtype in ALL_FLOATS:
         return float("-inf")
     return False if dtype == "bool" else int(np.iinfo(dtype).min)
 
 
-def _highest(dtype: str):
+def _highest(dtype: str) -> Scalar:
     if dtype in ALL_FLOATS:
         return float("inf")
     return True if dtype == "bool" else int(np.iinfo(dtype).max)
@@ -111,8 +131,10 @@ def _highest(dtype: str):
 
 REDUCE_OPS: Dict[str, ReduceOp] = {
     "sum": ReduceOp(NUMBERS, np.sum, lambda dtype: 0),
+    "mean": ReduceOp(FLOATS, np.sum, lambda dtype: 0),
     "prod": ReduceOp(NUMBERS, np.prod, lambda dtype: 1),
     "max": ReduceOp(ALL_FLOATS | INTS, np.max, _lowest),
     "min": ReduceOp(ALL_FLOATS | INTS, np.min, _highest),
 }
-"""Sums and products of float32 are accumulated wider than float32 or in a blocked order."""
+"""Sums and products of float32 are accumulated wider than float32 or in a blocked order. A mean is
+the sum divided by the number of points, rounded once; over no points it is NaN."""

@@ -159,59 +159,9 @@ def lower_relu_grad(low, op: Operator, _: str):
     return _same_shape_in_float32(low, op, body)
 
 
-def lower_tanh_grad(low, op: Operator, _: str):
-    """dy * (1 - y * y)"""
-
-    def body(y, dy):
-        rest = low.map("sub", [_const(low, y, 1), low.map("mul", [y, y])])
-        return low.map("mul", [dy, rest])
-
-    return _same_shape_in_float32(low, op, body)
-
-
-def lower_sigmoid_grad(low, op: Operator, _: str):
-    """dy * (y * (1 - y))"""
-
-    def body(y, dy):
-        rest = low.map("sub", [_const(low, y, 1), y])
-        return low.map("mul", [dy, low.map("mul", [y, rest])])
-
-    return _same_shape_in_float32(low, op, body)
-
-
-def _mul_no_nan(low, a, b):
-    """a * b, but 0 wherever b is 0."""
-    zero = _const(low, b, 0)
-    product = low.map("mul", [a, b])
-    return low.map("select", [low.map("eq", [b, zero], "bool"), zero, product])
-
-
-def lower_rsqrt_grad(low, op: Operator, _: str):
-    """-0.5 * y^2 * (y * dy), 0 where dy is 0"""
-
-    def body(y, dy):
-        left = low.map("mul", [_const(low, y, -0.5), low.map("mul", [y, y])])
-        return _mul_no_nan(low, left, _mul_no_nan(low, y, dy))
-
-    return _same_shape_in_float32(low, op, body)
-
-
-def lower_sqrt_grad(low, op: Operator, _: str):
-    """(0.5 / y) * dy, 0 where dy is 0"""
-
-    def body(y, dy):
-        return _mul_no_nan(low, low.map("div", [_const(low, y, 0.5), y]), dy)
-
-    return _same_shape_in_float32(low, op, body)
-
-
-def lower_reciprocal_grad(low, op: Operator, _: str):
-    """-(y * y) * dy, 0 where dy is 0"""
-
-    def body(y, dy):
-        return _mul_no_nan(low, low.map("neg", [low.map("mul", [y, y])]), dy)
-
-    return _same_shape_in_float32(low, op, body)
+def lower_gradient(low, op: Operator, name: str):
+    """A gradient of a result and the incoming gradient, one rounding in all."""
+    return _same_shape_in_float32(low, op, lambda y, dy: low.map(name, [y, dy]))
 
 
 def lower_reduce(low, op: Operator, name: str):
@@ -230,10 +180,7 @@ def _reduce(low, name: str, x, positions: Sequence[int], keep_dims: bool):
     if name in ("max", "min"):
         return low.reduce(name, x, positions, keep_dims)
     wide = low.widen(x)
-    total = low.reduce("sum" if name == "mean" else name, wide, positions, keep_dims)
-    if name == "mean":
-        total = low.map("div", [total, low.axis_size(wide, positions, wide.dtype)], wide.dtype)
-    return low.cast(total, x.dtype)
+    return low.cast(low.reduce(name, wide, positions, keep_dims), x.dtype)
 
 
 def lower_bias_add_grad(low, op: Operator, _: str):
@@ -257,11 +204,7 @@ RULES: Dict[str, Callable] = {
     "bias_add": lower_bias_add,
     "add_n": lower_add_n,
     "relu_grad": lower_relu_grad,
-    "tanh_grad": lower_tanh_grad,
-    "sigmoid_grad": lower_sigmoid_grad,
-    "rsqrt_grad": lower_rsqrt_grad,
-    "sqrt_grad": lower_sqrt_grad,
-    "reciprocal_grad": lower_reciprocal_grad,
+    "gradient": lower_gradient,
     "reduce": lower_reduce,
     "bias_add_grad": lower_bias_add_grad,
 }

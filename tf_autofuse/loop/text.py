@@ -6,7 +6,6 @@ from typing import Dict, List, Tuple
 
 from tf_autofuse.errors import IRError
 from tf_autofuse.loop.ir import (
-    AxisSize,
     Const,
     Dim,
     Load,
@@ -42,8 +41,6 @@ def _print_value(value: Value) -> str:
         return "load in%d %s : %s" % (value.input, _dims(value.dims), value.dtype)
     if isinstance(value, Const):
         return "const %r : %s" % (value.value, value.dtype)
-    if isinstance(value, AxisSize):
-        return "size %s : %s" % (" ".join(value.over), value.dtype)
     assert isinstance(value, (Map, Reduce))
     args = " ".join("%" + name for name in value.args)
     over = " over " + " ".join(value.over) if isinstance(value, Reduce) else ""
@@ -105,8 +102,6 @@ def _parse_value(line: str, number: int) -> Value:
         return Load(name, dtype, domain, input=int(load.group(1)), dims=dims)
     if kind == "const":
         return Const(name, dtype, (), value=_parse_scalar(rest))
-    if kind == "size":
-        return AxisSize(name, dtype, (), over=tuple(rest.split()))
     args, _, over = rest.partition(" over ")
     names = tuple(word.lstrip("%") for word in args.split())
     if kind.startswith("reduce."):

@@ -5,7 +5,6 @@ from typing import Dict, NoReturn, Tuple
 
 from tf_autofuse.errors import IRError
 from tf_autofuse.loop.ir import (
-    AxisSize,
     Const,
     Dim,
     Load,
@@ -47,7 +46,7 @@ def _check_value(kernel: LoopKernel, value: Value, seen: Dict[str, Value]) -> No
         _check_map(kernel, value, seen)
     elif isinstance(value, Reduce):
         _check_reduce(value, seen)
-    elif isinstance(value, (Const, AxisSize)):
+    elif isinstance(value, Const):
         if value.axes:
             _bad(value, "a constant has no axes")
     else:

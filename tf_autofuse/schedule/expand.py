@@ -56,7 +56,10 @@ def expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str = "") -> List
     if form is None:
         raise ScheduleError("no vector form of %s for %s" % (op, dtypes[0]), node=node,
                             stage="schedule")
-    return [(name, kind, dst, srcs, scalar) for name, dst, srcs, scalar in form]
+    return [
+        (name, "mask" if name == "nes" else kind, dst, srcs, scalar)
+        for name, dst, srcs, scalar in form
+    ]
 
 
 _LOGIC: Dict[str, List[Instruction]] = {
@@ -82,6 +85,29 @@ _REAL_FORMS = {
         ("fill", "u", (), 1.0), ("div", "r", ("u", "d"), None),
     ],
 }
+_NO_NAN = [("nes", "m", ("b",), 0.0), ("selects", "r", ("m", "p"), 0.0)]
+"""The product `p` where `b` is not 0, else 0."""
+
+_REAL_FORMS.update({
+    "tanh_grad": [
+        ("mul", "t", ("a", "a"), None), ("muls", "u", ("t",), -1.0), ("adds", "v", ("u",), 1.0),
+        ("mul", "r", ("b", "v"), None),
+    ],
+    "sigmoid_grad": [
+        ("muls", "t", ("a",), -1.0), ("adds", "u", ("t",), 1.0), ("mul", "v", ("a", "u"), None),
+        ("mul", "r", ("b", "v"), None),
+    ],
+    "rsqrt_grad": [
+        ("mul", "t", ("a", "a"), None), ("muls", "u", ("t",), -0.5),
+        ("mul", "v", ("a", "b"), None), ("mul", "p", ("u", "v"), None),
+    ] + _NO_NAN,
+    "sqrt_grad": [
+        ("fill", "t", (), 0.5), ("div", "u", ("t", "a"), None), ("mul", "p", ("u", "b"), None),
+    ] + _NO_NAN,
+    "reciprocal_grad": [
+        ("mul", "t", ("a", "a"), None), ("muls", "u", ("t",), -1.0), ("mul", "p", ("u", "b"), None),
+    ] + _NO_NAN,
+})
 _INT_FORMS = {
     "neg": [("muls", "r", ("a",), -1)],
     "abs": [("muls", "t", ("a",), -1), ("max", "r", ("a", "t"), None)],

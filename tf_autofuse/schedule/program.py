@@ -22,11 +22,10 @@ from tf_autofuse.kernel.ir import (
     Program,
     SizeOf,
     Step,
-    StepScalar,
 )
 from tf_autofuse.kernel.nest import Nest, Pass, needed
 from tf_autofuse.kernel.vector import ITEM_BYTES, VECTOR_OPS
-from tf_autofuse.loop.ir import AxisSize, Const, Load, LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ir import Const, Load, LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import REDUCE_OPS
 from tf_autofuse.schedule.expand import MEMORY, expand, register_type
 from tf_autofuse.schedule.slots import assign_slots
@@ -53,6 +52,11 @@ def _template(builder: "_Builder") -> str:
         return "pointwise"
     kinds = "".join("r" if axis in nest.reduced else "a" for axis in nest.axes)
     return kinds if nest.kept else "full"
+
+
+def _walked(value: Reduce) -> str:
+    """The reduction that the walk does: a mean is a sum until the walk has ended."""
+    return "sum" if value.op == "mean" else value.op
 
 
 class _Builder:
@@ -128,7 +132,7 @@ class _Builder:
     def _values(self, targets: Sequence[str], wanted) -> None:
         """Compute the wanted values among all that `targets` need and that have no buffer yet."""
         for value in needed(self.loop, targets, frozenset(self.home)):
-            if isinstance(value, (Const, AxisSize)) or not wanted(value):
+            if isinstance(value, Const) or not wanted(value):
                 continue
             if isinstance(value, Load):
                 self.home[value.name] = self._load(value)
@@ -169,7 +173,7 @@ class _Builder:
         """Use the scalar form of an instruction whose operand is a constant."""
         for position, value in enumerate(operands[:2]):
             other = operands[1 - position] if len(operands) == 2 else value
-            if not isinstance(value, Const) or isinstance(other, (Const, AxisSize)):
+            if not isinstance(value, Const) or isinstance(other, Const):
                 continue
             op, kind, dst, srcs, _ = form[0]
             name = _SCALAR_FORMS.get((op, position))
@@ -184,11 +188,9 @@ class _Builder:
     def operand(self, name: str, shape: str) -> str:
         """The buffer of a value, broadcast to `shape` where it is smaller."""
         value = self.by_name[name]
-        if isinstance(value, (Const, AxisSize)):
+        if isinstance(value, Const):
             buffer = self.new(register_type(value.dtype, name), shape)
-            scalar: StepScalar = (value.value if isinstance(value, Const)
-                                  else SizeOf(value.over))
-            self.scope.append(Fill(buffer, scalar))
+            self.scope.append(Fill(buffer, value.value))
             return buffer
         buffer = self.home[name]
         if self.shape_of(buffer) == shape:
@@ -220,15 +222,20 @@ class _Builder:
         if shape != into and (shape, into) not in ((whole, "lanes"), ("yx", "x")):
             raise ScheduleError("reduces an operand that does not vary with all tile axes",
                                 node=value.name, stage="schedule")
-        self.scope.append(Accumulate(value.op, acc, self.operand(value.operand, shape)))
+        self.scope.append(Accumulate(_walked(value), acc, self.operand(value.operand, shape)))
 
     def _finish(self, value: Value, acc: str) -> None:
         assert isinstance(value, Reduce)
-        if self.shape_of(acc) != "lanes":
-            self.home[value.name] = acc
-            return
-        result = self.new(self.dtype_of(acc), self.shape(value.axes))
-        self.scope.append(Finish(value.op, result, acc))
+        result = acc
+        if self.shape_of(acc) == "lanes":
+            result = self.new(self.dtype_of(acc), self.shape(value.axes))
+            self.scope.append(Finish(_walked(value), result, acc))
+        if value.op == "mean":
+            count = self.new(self.dtype_of(acc), self.shape_of(result))
+            mean = self.new(self.dtype_of(acc), self.shape_of(result))
+            self.scope.append(Fill(count, SizeOf(value.over)))
+            self.scope.append(Compute("div", mean, (result, count)))
+            result = mean
         self.home[value.name] = result
 
     # Stores
