@@ -29,12 +29,13 @@ def assert_as_accurate(got, expected, reference, dtype, zero_signs=True):
         np.testing.assert_array_equal(got, expected)
         return
     got, expected = to_float64(got, dtype), to_float64(expected, dtype)
-    np.testing.assert_array_equal(np.isnan(got), np.isnan(expected))
-    # An overflow to infinity is right where the reference says so, even if TensorFlow's running
-    # sum overflowed earlier.
     reference = np.asarray(reference, np.float64)
+    # Where TensorFlow's NaN or infinity is its own slip (a running sum that overflowed, sqrt(inf)
+    # of TF 2.6), the exact result may be given.
+    slips = np.isnan(expected) & ~np.isnan(reference)
+    np.testing.assert_array_equal(np.isnan(got)[~slips], np.isnan(expected)[~slips])
     finite = np.isfinite(got) & np.isfinite(expected) & np.isfinite(reference)
-    same_infinity = (got == expected) | finite | np.isnan(got)
+    same_infinity = (got == expected) | finite | np.isnan(got) | (got == reference)
     closer = np.isfinite(got) & ~np.isfinite(expected) & np.isfinite(reference)
     assert np.all(same_infinity | closer), "infinities differ"
     error, theirs = np.abs(got - reference), np.abs(expected - reference)
