@@ -73,8 +73,8 @@ def execute(options: argparse.Namespace) -> int:
 
 def _chosen_flags(options: argparse.Namespace) -> Any:
     """What to give to `enable`; None when the user switched autofuse off. Raises FlagError."""
+    flags.current()  # both variables must be right before the script starts
     in_environment = flags.parse_overrides(os.environ.get(flags.MAIN, ""))
-    flags.current()  # AUTOFUSE_DFX_FLAGS must be right as well, before the script starts
     given: Dict[str, Any] = flags.parse_overrides(options.flags)
     on = given.get("enable_autofuse", in_environment.get("enable_autofuse"))
     if on is None:
