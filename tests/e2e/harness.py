@@ -46,8 +46,11 @@ def run_graph(build, arrays, shapes=None):
             return session.run(outputs, dict(zip(inputs, arrays)))
 
 
-def check(build, arrays, shapes=None, kernels=1):
-    """Compare fused with unfused; `kernels` is the number of fused nodes expected."""
+def check(build, arrays, shapes=None, kernels=1, composed=False):
+    """Compare fused with unfused; `kernels` is the number of fused nodes expected.
+
+    `composed` as in `assert_as_accurate`.
+    """
     tf_autofuse.disable()
     expected = run_graph(build, arrays, shapes)
     wide = [a.astype("float32").astype("float64") if is_float(a.dtype) else a for a in arrays]
@@ -62,7 +65,8 @@ def check(build, arrays, shapes=None, kernels=1):
     used = [e for e in tf_autofuse.report().kernels if e.calls == before.get(e.name, 0) + 1]
     assert len(used) == kernels, [entry.op_types for entry in used]
     for ours, theirs, exact in zip(got, expected, reference):
-        assert_as_accurate(ours, theirs, exact, tf.as_dtype(theirs.dtype).name, ZERO_SIGNS)
+        dtype = tf.as_dtype(theirs.dtype).name
+        assert_as_accurate(ours, theirs, exact, dtype, ZERO_SIGNS, composed)
     return used
 
 

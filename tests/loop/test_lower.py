@@ -131,8 +131,6 @@ MATRIX = {X: TensorInfo("float32", (8, 9)), Y: TensorInfo("float32", (9,))}
     [
         ("AXES_CONFLICT", [op("s", "ReduceSum", X, axes=(1,)), op("a", "Add", "s", X)],
          SQUARE, None),
-        ("STAGES", [op("m", "ReduceMax", X, axes=(1,), keep_dims=True), op("d", "Sub", X, "m")],
-         MATRIX, None),
         ("REDUCE_AXES", [op("a", "ReduceSum", X, axes=(0,)), op("b", "ReduceSum", X, axes=(1,))],
          MATRIX, [("a", 0), ("b", 0)]),
         ("RECOMPUTE", [op("e", "Exp", Y), op("m", "Mul", X, "e")], MATRIX, None),

@@ -29,7 +29,6 @@ CODES: Dict[str, str] = {
     "REDUCE_AXES": "Two reductions run over different axes.",
     "REDUCE_DOMAIN": "A reduction runs over less than the whole loop.",
     "REDUCE_BROADCAST": "A reduction runs over an axis its operand is constant along.",
-    "STAGES": "A reduced value is needed again along the reduced axes.",
     "RECOMPUTE": "A costly operation would be repeated for every broadcast row.",
     "OUTPUT_DOMAIN": "A value used outside is smaller than the loop of the kernel.",
     # kernels and graphs

@@ -1,14 +1,15 @@
 """Which loop kernels the schedules can carry out. Everything else raises `Unsupported`.
 
-One kernel walks its axes once: values, then reductions over one set of axes, then values on what
-is left. The clusterer calls `check` on every cluster it would like to build.
+One kernel walks one nest of loops, several times if need be: all its reductions run over the same
+axes, and what they give may be used again along those axes (softmax, layer norm). The clusterer
+calls `check` on every cluster it would like to build.
 """
 from __future__ import annotations
 
 from typing import Set
 
 from tf_autofuse.errors import Unsupported
-from tf_autofuse.loop.ir import LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ir import LoopKernel, Map, Reduce
 
 HEAVY = frozenset(("exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "div"))
 """Operations worth storing rather than computing again for every row."""
@@ -16,36 +17,25 @@ HEAVY = frozenset(("exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "div"))
 
 def check(kernel: LoopKernel) -> None:
     """Unsupported, with a code and a sentence, when no schedule fits `kernel`."""
-    reduced = set(kernel.reduce_axes)
     after: Set[str] = set()
     for value in kernel.body:
         if isinstance(value, Reduce):
-            _check_reduce(kernel, value, after)
+            _check_reduce(kernel, value)
         if isinstance(value, Reduce) or any(name in after for name in value.args):
             after.add(value.name)
-            _check_after(value, reduced)
         elif isinstance(value, Map) and value.op in HEAVY:
             _check_heavy(kernel, value)
-    _check_outputs(kernel, reduced, after)
+    _check_outputs(kernel, after)
 
 
-def _check_reduce(kernel: LoopKernel, value: Reduce, after: Set[str]) -> None:
+def _check_reduce(kernel: LoopKernel, value: Reduce) -> None:
     if value.over != kernel.reduce_axes:
         raise Unsupported(
             "reduces over other axes than another reduction", node=value.origin, code="REDUCE_AXES"
         )
-    if value.operand in after:
-        raise Unsupported("reduces a reduced value", node=value.origin, code="STAGES")
     if kernel.value(value.operand).axes != kernel.axes:
         raise Unsupported(
             "reduces a value smaller than the loop", node=value.origin, code="REDUCE_DOMAIN"
-        )
-
-
-def _check_after(value: Value, reduced: Set[str]) -> None:
-    if not isinstance(value, Reduce) and reduced & set(value.axes):
-        raise Unsupported(
-            "uses a reduced value again along the reduced axes", node=value.origin, code="STAGES"
         )
 
 
@@ -58,12 +48,12 @@ def _check_heavy(kernel: LoopKernel, value: Map) -> None:
         )
 
 
-def _check_outputs(kernel: LoopKernel, reduced: Set[str], after: Set[str]) -> None:
-    kept = tuple(axis for axis in kernel.axes if axis not in reduced)
+def _check_outputs(kernel: LoopKernel, after: Set[str]) -> None:
+    kept = tuple(axis for axis in kernel.axes if axis not in kernel.reduce_axes)
     for store in kernel.stores:
         value = kernel.value(store.value)
-        expected = kept if value.name in after else kernel.axes
-        if value.axes != expected:
+        allowed = (kept, kernel.axes) if value.name in after else (kernel.axes,)
+        if value.axes not in allowed:
             raise Unsupported(
                 "an output is smaller than the loop", node=value.origin, code="OUTPUT_DOMAIN"
             )

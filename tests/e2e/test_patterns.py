@@ -1,0 +1,65 @@
+"""Patterns with several reductions and passes over one input, each one kernel."""
+import pytest
+import tensorflow as tf
+
+from harness import check, sample
+
+pytestmark = pytest.mark.e2e
+
+SHAPES = [(64, 1000), (64, 1001), (3, 7), (1, 513)]
+
+
+def softmax(x):
+    e = tf.exp(x - tf.reduce_max(x, axis=-1, keepdims=True))
+    return e / tf.reduce_sum(e, axis=-1, keepdims=True)
+
+
+def log_softmax(x):
+    shifted = x - tf.reduce_max(x, axis=-1, keepdims=True)
+    return shifted - tf.math.log(tf.reduce_sum(tf.exp(shifted), axis=-1, keepdims=True))
+
+
+def layer_norm(x):
+    mean = tf.reduce_mean(x, axis=-1, keepdims=True)
+    variance = tf.reduce_mean(tf.math.squared_difference(x, mean), axis=-1, keepdims=True)
+    return (x - mean) * tf.math.rsqrt(variance + 1e-3)
+
+
+def rms_norm(x):
+    return x * tf.math.rsqrt(tf.reduce_mean(tf.square(x), axis=-1, keepdims=True) + 1e-6)
+
+
+def batch_norm(x):
+    mean = tf.reduce_mean(x, axis=0, keepdims=True)
+    variance = tf.reduce_mean(tf.math.squared_difference(x, mean), axis=0, keepdims=True)
+    return [(x - mean) * tf.math.rsqrt(variance + 1e-3), mean, variance]
+
+
+def centred(x):
+    return tf.abs(x - tf.reduce_mean(x))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "pattern", [softmax, log_softmax, layer_norm, rms_norm, batch_norm, centred]
+)
+def test_one_kernel(pattern, shape):
+    x = sample(shape, "float32", 1, False)
+    (entry,) = check(pattern, [x], composed=True)
+    assert entry.gm_lower_bound < entry.gm_bytes_unfused
+
+
+@pytest.mark.parametrize("pattern", [softmax, layer_norm, rms_norm])
+def test_one_kernel_of_half_precision(pattern):
+    check(pattern, [sample((64, 1001), "float16", 1, False)], composed=True)
+
+
+def test_softmax_of_a_dynamic_batch():
+    for rows in (1, 5, 64):
+        x = sample((rows, 300), "float32", rows, False)
+        check(softmax, [x], [(None, 300)], composed=True)
+
+
+def test_layer_norm_with_scale_and_shift():
+    x, g, b = (sample(s, "float32", 3, False) for s in ((16, 256), (256,), (256,)))
+    check(lambda x, g, b: layer_norm(x) * g + b, [x, g, b], composed=True)
