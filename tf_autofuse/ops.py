@@ -13,6 +13,7 @@ from tf_autofuse.loop.ops import ALL_FLOATS, BOOL
 ELEMENTWISE = "elementwise"
 BROADCAST = "broadcast"
 REDUCE = "reduce"
+VIEW = "view"
 
 FLOAT = frozenset(ALL_FLOATS)
 INT32 = frozenset(("int32",))
@@ -22,7 +23,11 @@ EVERY = NUMERIC | BOOL
 
 @dataclass(frozen=True)
 class OpInfo:
-    """`dtypes` are the allowed types of the first data input, `attrs` those lowering reads."""
+    """`dtypes` are the allowed types of the first data input, `attrs` those lowering reads.
+
+    `data` is the number of inputs that are data, 0 for all; those behind it are parameters (axes,
+    a shape), which lowering takes from constants or from the shape of the result.
+    """
 
     ge: str
     tf: Tuple[str, ...]
@@ -30,12 +35,19 @@ class OpInfo:
     dtypes: FrozenSet[str]
     lower: str
     attrs: Tuple[str, ...] = ()
+    data: int = 0
 
 
 def _row(
-    ge: str, kind: str, dtypes: FrozenSet[str], lower: str, *tf: str, attrs: Tuple[str, ...] = ()
+    ge: str,
+    kind: str,
+    dtypes: FrozenSet[str],
+    lower: str,
+    *tf: str,
+    attrs: Tuple[str, ...] = (),
+    data: int = 0
 ) -> OpInfo:
-    return OpInfo(ge, tf or (ge,), kind, dtypes, lower, attrs)
+    return OpInfo(ge, tf or (ge,), kind, dtypes, lower, attrs, data or int(kind == REDUCE))
 
 
 _NATURAL = ("base", "scale", "shift")
@@ -44,6 +56,15 @@ _FORMAT = ("data_format",)
 
 
 _ROWS = (
+    # dims only
+    _row("Identity", VIEW, EVERY, "same"),
+    _row("StopGradient", VIEW, EVERY, "same"),
+    _row("PreventGradient", VIEW, EVERY, "same"),
+    _row("Reshape", VIEW, EVERY, "reshape", data=1),
+    _row("ExpandDims", VIEW, EVERY, "reshape", data=1),
+    _row("Squeeze", VIEW, EVERY, "reshape", data=1),
+    _row("BroadcastTo", BROADCAST, EVERY, "broadcast", data=1),
+    _row("Tile", BROADCAST, EVERY, "broadcast", data=1),
     # element-wise, one input
     _row("Abs", ELEMENTWISE, NUMERIC, "map:abs"),
     _row("Neg", ELEMENTWISE, NUMERIC, "map:neg"),

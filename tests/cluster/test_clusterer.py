@@ -118,3 +118,37 @@ def test_decisions_only_use_listed_codes():
     assert FuseDecision.no("CYCLE", "x").code in CODES
     with pytest.raises(AssertionError):
         FuseDecision.no("NO_SUCH_CODE", "x")
+
+
+def test_a_reshape_rides_along():
+    net = Net(4, 8)
+    out = net("Exp", net("Reshape", net("Abs", net.data()), net.data(3), dims=(4, 1, 8)),
+              dims=(4, 1, 8))
+    assert clusters(net, out)[0] == [["Abs", "Reshape", "Exp"]]
+
+
+def test_a_view_is_no_head_and_no_extra_output():
+    net = Net(4, 8)
+    x = net("Identity", net.data())
+    first = net("Abs", x)
+    names, codes = clusters(net, net("Identity", first), net("Exp", first))
+    assert names == [["Abs", "Exp"]]
+    assert codes == {}
+
+
+def test_a_reshape_that_merges_dims_stays_outside():
+    net = Net(4, 8)
+    out = net("Reshape", net("Exp", net("Abs", net.data())), net.data(1), dims=(32,))
+    names, codes = clusters(net, out)
+    assert names == [["Abs", "Exp"]] and set(codes.values()) == {"RESHAPE"}
+
+
+def test_a_broadcast_is_never_written():
+    net = Net(4, 8)
+    x, row = net.data(), net.data(8)
+    spread = net("BroadcastTo", row, net.data(2))
+    assert clusters(net, net("Mul", x, spread))[0] == [["BroadcastTo", "Mul"]]
+    net = Net(4, 8)
+    spread = net("Tile", net("Abs", net.data(1, 8), dims=(1, 8)), net.data(2))
+    names, codes = clusters(net, spread)
+    assert names == [] and set(codes.values()) == {"BROADCAST_ONLY"}

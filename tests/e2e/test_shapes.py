@@ -74,3 +74,20 @@ def test_several_outputs_and_a_reduction_of_the_same_value():
     assert len(entry.outputs) == 3
     assert entry.gm_bytes == entry.gm_lower_bound == 4 * (3 * 300 + 6)
     assert entry.gm_bytes_unfused > entry.gm_bytes
+
+
+def test_reshapes_and_broadcasts_inside_a_kernel():
+    x, row = sample((4, 1, 8), "float32", 7), sample((8,), "float32", 8)
+    check(lambda x, row: tf.negative(tf.reshape(tf.abs(x), [4, 8])) * row, [x, row])
+    check(lambda x, row: tf.abs(x) * tf.broadcast_to(row, [4, 1, 8]), [x, row])
+    check(lambda x, row: tf.squeeze(tf.abs(x), 1) - tf.expand_dims(row, 0), [x, row])
+
+
+def test_gradient_of_a_mean():
+    x, w = sample((16, 32), "float32", 9, False), sample((32,), "float32", 10, False)
+
+    def build(x, w):
+        loss = tf.reduce_mean(tf.square(tf.tanh(x * w)))
+        return tf.gradients(loss, [w])
+
+    check(build, [x, w], composed=True, kernels=None)

@@ -17,7 +17,7 @@ from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.legal import check
 from tf_autofuse.loop.lower import LoweredKernel, lower
 from tf_autofuse.loop.source import Operator, TensorRef
-from tf_autofuse.ops import OPS, REDUCE
+from tf_autofuse.ops import OPS, REDUCE, VIEW
 
 
 class Cluster(NamedTuple):
@@ -88,8 +88,7 @@ class _Clusterer:
         self._succ[node.index] = tuple(set(self._view.successors(node.index)))
         decision = judge(self._view, node)
         if not decision.ok:
-            if node.shown_type not in SILENT_TYPES and node.type not in CONTROL_FLOW_TYPES:
-                self._alone[node.index] = decision
+            self._leave(node.index, decision)
             return
         operator = self._operators[node.index] = self._view.operator(node)
         self._square[node.index] = any(
@@ -100,10 +99,16 @@ class _Clusterer:
             str(read_attr(node.handle, key)) for key in SETTING_ATTRS
         )
 
+    def _leave(self, index: int, decision: FuseDecision) -> None:
+        """Note why an operator stays alone; the first reason counts."""
+        node = self._view.nodes[index]
+        if node.shown_type not in SILENT_TYPES and node.type not in CONTROL_FLOW_TYPES:
+            self._alone.setdefault(index, decision)
+
     # ---- joining ---------------------------------------------------------------------------
 
     def _join_producers(self, node: ViewNode) -> None:
-        edges = [ref for ref in node.inputs if ref is not None]
+        edges = list(self._operators[node.index].inputs)
         edges.sort(key=self._bytes, reverse=True)
         for ref in edges:
             producer = self._view.index[ref[0]]
@@ -111,10 +116,26 @@ class _Clusterer:
                 continue
             if self._group[producer] == self._group[node.index]:
                 continue
-            decision = self._try_join(producer, node.index)
+            decision = self._judge_views(producer, node)
+            if decision.ok:
+                decision = self._try_join(producer, node.index)
             if not decision.ok:
-                for index in (producer, node.index):
-                    self._alone.setdefault(index, decision)
+                self._leave(producer, decision)
+                self._leave(node.index, decision)
+
+    def _judge_views(self, producer: int, node: ViewNode) -> FuseDecision:
+        """Views cost nothing by themselves, so they only ride along: behind the operator that
+        makes their tensor, when nothing else reads it, and never as the head of a cluster."""
+        names = (self._view.nodes[producer].name, node.name)
+        if not any(self._computes(index) for index in self._members[self._group[producer]]):
+            return FuseDecision.no("VIEW", "%s and %s: the first is only a view" % names)
+        shared = len(self._view.nodes[producer].consumers[0]) > 1
+        if shared and not self._computes(node.index):
+            return FuseDecision.no("VIEW", "%s and %s: the tensor is shared" % names)
+        return FuseDecision.yes()
+
+    def _computes(self, index: int) -> bool:
+        return OPS[self._operators[index].type].kind != VIEW
 
     def _bytes(self, ref: TensorRef) -> int:
         dims = self._view.infos[ref].dims or ()
@@ -205,12 +226,13 @@ class _Clusterer:
         for members in self._members.values():
             if members[0] not in self._operators:
                 continue
-            if len(members) >= min_ops:
+            if sum(self._computes(index) for index in members) >= min_ops:
                 self._finish(members, clusters)
-            else:
-                name = self._view.nodes[members[0]].name
+                continue
+            for index in members:
+                name = self._view.nodes[index].name
                 decision = FuseDecision.no("SINGLE", "%s has no fusible neighbour" % name)
-                self._alone.setdefault(members[0], decision)
+                self._leave(index, decision)
         clusters.sort(key=lambda cluster: self._rank[cluster.nodes[0].index])
         return Clustering(clusters, self._alone)
 

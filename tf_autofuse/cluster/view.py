@@ -138,11 +138,9 @@ class GraphView:
         attrs = {key: value for key, value in attrs.items() if value is not None}
         attrs["dst_dtype"] = node.outputs[0].dtype
         data = [ref for ref in node.inputs if ref is not None]
-        axes = None
-        if info.kind == REDUCE and len(data) > 1:
-            axes = self._axes(data[1])
-            data = data[:1]
-        return Operator(node.name, node.type, tuple(data), attrs, axes)
+        axes = self._axes(data[1]) if info.kind == REDUCE and len(data) > 1 else None
+        inputs = tuple(data[: info.data or None])
+        return Operator(node.name, node.type, inputs, attrs, axes, node.outputs[0].dims)
 
     def _axes(self, ref: TensorRef) -> Optional[Tuple[int, ...]]:
         producer = self.nodes[self.index[ref[0]]]

@@ -108,7 +108,7 @@ class Lowering:
         if info.const is not None:
             value = self.const(info.const, info.dtype).value
             return Tensor(value, info.dtype, (None,) * len(info.dims))
-        dims = tuple(None if size == 1 else self._new_axis(size) for size in info.dims)
+        dims = tuple(None if size == 1 else self.new_axis(size) for size in info.dims)
         layout = tuple((axis, False) for axis in dims)
         return Tensor(self._new_load(ref, info.dtype, layout), info.dtype, dims)
 
@@ -176,7 +176,8 @@ class Lowering:
 
     # ---- axes ------------------------------------------------------------------------------
 
-    def _new_axis(self, token: int) -> int:
+    def new_axis(self, token: int) -> int:
+        """An axis of a size, or of a symbol (negative), that is nobody else's yet."""
         self._parent.append(len(self._parent))
         self._token.append(token)
         return len(self._parent) - 1
@@ -186,6 +187,10 @@ class Lowering:
             self._parent[axis] = self._parent[self._parent[axis]]
             axis = self._parent[axis]
         return axis
+
+    def size(self, axis: int) -> int:
+        """Size of an axis, or its symbol."""
+        return self._token[self._root(axis)]
 
     def unify(self, left: Optional[int], right: Optional[int]) -> None:
         """Make two axes one; None (size 1) unifies with nothing."""
@@ -239,7 +244,7 @@ class Lowering:
             raise Unsupported("dims %s differ" % sizes, node=self._origin, code="SHAPE")
         # A size only known at run time against another size: each may be a broadcast 1.
         exact = [axis for _, axis in here if self._token[self._root(axis)] in known]
-        axis = exact[0] if exact else self._new_axis(-1 - len(self._parent) - (1 << 40))
+        axis = exact[0] if exact else self.new_axis(-1 - len(self._parent) - (1 << 40))
         for number, other in here:
             if other in exact:
                 self.unify(axis, other)
@@ -351,19 +356,24 @@ class _Finisher:
         )
         tensors = [self._low._tensors[ref] for ref in outputs]
         results = tuple(Param("out%d" % i, t.dtype) for i, t in enumerate(tensors))
-        stores = tuple(
-            Store(i, self._values[t.value].name, tuple(Dim(self._name(a)) for a in t.dims))
-            for i, t in enumerate(tensors)
-        )
+        stores = tuple(self._store(i, ref) for i, ref in enumerate(outputs))
         body = tuple(self._values[index] for index in self._live)
         kernel = LoopKernel(params, results, self._order, body, stores)
         return LoweredKernel(kernel, tuple(refs), tuple(outputs))
+
+    def _store(self, number: int, ref: TensorRef) -> Store:
+        tensor = self._low._tensors[ref]
+        value = self._values[tensor.value]
+        if any(axis is not None and self._low._root(axis) not in self._names
+               for axis in tensor.dims) or self._axes(tensor.dims) != value.axes:
+            raise Unsupported("a broadcast would be written", node=ref[0], code="BROADCAST_ONLY")
+        return Store(number, value.name, tuple(Dim(self._name(axis)) for axis in tensor.dims))
 
     def _name(self, axis: Optional[int]) -> Optional[str]:
         return None if axis is None else self._names[self._low._root(axis)]
 
     def _axes(self, axes) -> Tuple[str, ...]:
-        named = {self._name(axis) for axis in axes}
+        named = {self._name(axis) for axis in axes if axis is not None}
         return tuple(name for name in self._order if name in named)
 
     def _value(self, name: str, node: _Node) -> Value:

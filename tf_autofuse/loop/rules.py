@@ -13,6 +13,7 @@ from typing import Callable, Dict, Sequence
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.ops import ALL_FLOATS, MAP_OPS, NARROW_FLOATS
 from tf_autofuse.loop.source import Operator
+from tf_autofuse.loop.views import VIEW_RULES
 
 COMPARES = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
@@ -208,3 +209,4 @@ RULES: Dict[str, Callable] = {
     "reduce": lower_reduce,
     "bias_add_grad": lower_bias_add_grad,
 }
+RULES.update(VIEW_RULES)

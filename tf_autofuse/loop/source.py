@@ -24,7 +24,8 @@ class TensorInfo:
 class Operator:
     """One operator of the GE graph: data inputs by port, attributes already read.
 
-    `axes` holds the constant axes of a reduction, None when they are not constant.
+    `axes` holds the constant axes of a reduction, None when they are not constant; `out_dims` the
+    dims of the first output, None when its rank is unknown.
     """
 
     name: str
@@ -32,3 +33,4 @@ class Operator:
     inputs: Tuple[TensorRef, ...]
     attrs: Dict[str, Any]
     axes: Optional[Tuple[int, ...]] = None
+    out_dims: Optional[Dims] = None
