@@ -1,20 +1,101 @@
-"""Chips as data. A new chip is a new row of `PLATFORMS`."""
+"""Chips as data. A new chip is a new row of `PLATFORMS` and, where its instructions differ, of
+`calls` and `dtypes`.
+
+Figures come from the public sources of CANN: `[doc]` its manuals and configuration files, `[fit]`
+coefficients of its own tiling models, `[run]` arithmetic on published profiler results, `[guess]`
+none of these. Calibrating on a chip means writing a new row.
+"""
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
-from typing import Dict
+from dataclasses import dataclass, field
+from typing import Dict, FrozenSet, Tuple
 
 from tf_autofuse.errors import ScheduleError
 
 
 @dataclass(frozen=True)
+class Cost:
+    """Cycles of one vector call: `head` and, per 256 bytes, the rates for 32-bit and 16-bit."""
+
+    head: float
+    rate: float
+    rate16: float
+
+    def per_element(self, item: int) -> float:
+        """Cycles for one element of `item` bytes."""
+        return (self.rate16 if item <= 2 else self.rate) * item / 256.0
+
+
+@dataclass(frozen=True)
+class CopyCost:
+    """Cycles of one copy: `head + bytes / rate`; `rate` bytes per cycle of one core alone."""
+
+    head: float
+    rate: float
+
+
+_COSTS_2201 = {
+    "scalar": Cost(22, 0.9, 0.9),  # [fit]
+    "unary": Cost(20, 1.0, 1.0),  # [fit]
+    "binary": Cost(22, 1.35, 1.35),  # [fit]; 1.0 without bank conflicts [run]
+    "exp": Cost(28, 2.0, 4.0),  # [fit]
+    "sqrt": Cost(29, 2.0, 4.0),  # [fit]
+    "div": Cost(29, 2.9, 5.9),  # [fit]
+    "compare": Cost(22, 1.0, 1.0),  # [doc]
+    "select": Cost(45, 1.5, 1.5),  # [fit]
+    "cast": Cost(20, 1.0, 1.0),  # [doc]
+    "fill": Cost(17, 1.0, 1.0),  # [fit]
+    "copy": Cost(13, 1.0, 1.0),  # [fit]
+    "lane_reduce": Cost(33, 7.0, 7.0),  # [fit]
+    "math": Cost(154, 10.0, 25.0),  # [fit], Tanh
+    "long_math": Cost(458, 38.6, 89.5),  # [fit], Erf
+}
+_COSTS_3510 = {
+    "scalar": Cost(30, 1.0, 1.0),  # [doc], head [run]
+    "unary": Cost(30, 1.0, 1.0),  # [doc]
+    "binary": Cost(30, 1.5, 1.5),  # [run]: three accesses of UB
+    "exp": Cost(30, 4.0, 8.0),  # [doc]
+    "sqrt": Cost(30, 4.0, 8.0),  # [doc]
+    "div": Cost(30, 4.0, 8.0),  # [doc]
+    "compare": Cost(30, 1.0, 1.0),  # [doc]
+    "select": Cost(30, 1.0, 1.0),  # [doc]
+    "cast": Cost(30, 1.0, 1.0),  # [doc]
+    "fill": Cost(30, 1.0, 1.0),  # [doc]
+    "copy": Cost(30, 1.0, 1.0),  # [doc]
+    "lane_reduce": Cost(30, 1.0, 1.0),  # [doc], single issue
+    "math": Cost(60, 16.0, 32.0),  # [guess]: the sum of its parts
+    "long_math": Cost(120, 40.0, 80.0),  # [guess]
+}
+_CLASSES = {
+    "adds": "scalar", "muls": "scalar", "maxs": "scalar", "mins": "scalar",
+    "abs": "unary", "relu": "unary", "exp": "exp", "ln": "exp", "sqrt": "sqrt", "div": "div",
+    "cast": "cast", "trunc": "cast", "select": "select", "selects": "select",
+    "fill": "fill", "copy": "copy", "lane_reduce": "lane_reduce",
+    "tanh": "math", "sin": "math", "cos": "math", "tan": "math", "sinh": "math", "cosh": "math",
+    "floor": "cast", "ceil": "cast", "round": "cast", "rint": "cast",
+    "erf": "long_math", "erfc": "long_math", "asin": "long_math", "acos": "long_math",
+    "atan": "long_math", "asinh": "long_math", "acosh": "long_math", "atanh": "long_math",
+    "power": "long_math", "fmod": "long_math",
+}
+"""Cost class of an instruction; comparisons end in the name of the compare, the rest is binary."""
+_COMPARES = ("lt", "gt", "le", "ge", "eq", "ne")
+
+_ALL_TYPES = frozenset(("float16", "bfloat16", "float32", "int8", "uint8", "int16", "int32",
+                        "int64"))
+
+
+@dataclass(frozen=True)
 class Platform:
-    """Limits of one chip's vector core that schedules and printers obey.
+    """Limits and costs of one chip's vector core, which schedules and printers obey.
 
     `ub_bytes` is the on-chip memory a kernel may hand out; what the chip keeps for itself (the
     scratch of Select) is already taken off. `vector_cores` is only a default for machines without
-    the chip: on a host with one, the runtime is asked.
+    the chip: on a host with one, the runtime is asked (GetCoreNumAiv) and the answer is the
+    `cores` argument of the tiling function. `calls` maps an instruction to the Ascend C function
+    this chip has for it where that is another one. Costs are in cycles of `clock_mhz`, rates in
+    bytes per cycle; `gm_rate` is that of the whole chip. `sync_cycles` is the cost of a SyncAll,
+    0 where the chip has none.
     """
 
     name: str
@@ -28,12 +109,41 @@ class Platform:
     max_buffers: int = 64
     max_copy_blocks: int = 4095
     max_copy_bytes: int = 2097151
+    dtypes: FrozenSet[str] = _ALL_TYPES
+    calls: Dict[str, str] = field(default_factory=dict)
+    clock_mhz: int = 1850
+    costs: Dict[str, Cost] = field(default_factory=lambda: _COSTS_2201)
+    load: CopyCost = CopyCost(27, 25.8)
+    store: CopyCost = CopyCost(12, 28.0)
+    gm_rate: float = 843.0
+    first_load: float = 1575
+    first_load_per_core: float = 33
+    copy_latency: float = 110
+    sync_cycles: float = 3700
+
+    def cost(self, op: str) -> Cost:
+        """Cost of vector instruction `op`; an unknown one counts as a binary instruction."""
+        known = _CLASSES.get(op)
+        if known is None:
+            known = "compare" if op.rstrip("s") in _COMPARES else "binary"
+        return self.costs[known]
 
 
-PLATFORMS: Dict[str, Platform] = {
-    row.name: row
-    for row in (Platform("Ascend910B", npu_arch=2201, ub_bytes=184 * 1024, vector_cores=48),)
-}
+_ROWS: Tuple[Platform, ...] = (
+    # Copies, clock, bandwidth [run]; first load [fit]; latency [run]; SyncAll 2 us [guess].
+    Platform("Ascend910B", npu_arch=2201, ub_bytes=184 * 1024, vector_cores=48),
+    # The same core; figures of the family [doc], its own are not published.
+    Platform("Ascend910_93", npu_arch=2201, ub_bytes=184 * 1024, vector_cores=48),
+    # Copies [run], [guess] for stores; SyncAll 1 us [guess].
+    Platform("Ascend950", npu_arch=3510, ub_bytes=248 * 1024, vector_cores=64, clock_mhz=1650,
+             costs=_COSTS_3510, load=CopyCost(40, 21.0), store=CopyCost(40, 24.0), gm_rate=970.0,
+             first_load=1174, first_load_per_core=0, copy_latency=165, sync_cycles=1650),
+    # Clock, cores and copy rates [doc]; instructions as on 2201 [guess]; no SyncAll [doc].
+    Platform("Ascend310P", npu_arch=2002, ub_bytes=248 * 1024, vector_cores=8, clock_mhz=1060,
+             dtypes=_ALL_TYPES - frozenset(("bfloat16",)), load=CopyCost(27, 17.0),
+             store=CopyCost(12, 17.0), gm_rate=136.0, sync_cycles=0),
+)
+PLATFORMS: Dict[str, Platform] = {row.name: row for row in _ROWS}
 
 
 def platform(name: str) -> Platform:

@@ -152,3 +152,25 @@ def test_a_broadcast_is_never_written():
     spread = net("Tile", net("Abs", net.data(1, 8), dims=(1, 8)), net.data(2))
     names, codes = clusters(net, spread)
     assert names == [] and set(codes.values()) == {"BROADCAST_ONLY"}
+
+
+def test_siblings_that_share_an_input_are_joined():
+    net = Net(4, 8)
+    x = net.data()
+    names, _ = clusters(net, net("Exp", x), net("Tanh", x))
+    assert [sorted(types) for types in names] == [["Exp", "Tanh"]]
+
+
+def test_siblings_that_wait_for_each_other_stay_apart():
+    net = Net(4, 8)
+    x = net.data()
+    late = net("Mul", net("MatMulV2", net("Exp", x)), x)
+    names, _ = clusters(net, late)
+    assert names == []
+
+
+def test_siblings_of_different_shape_stay_apart():
+    net = Net(4, 8)
+    row = net.data(8)
+    names, _ = clusters(net, net("Exp", row, dims=(8,)), net("Mul", net.data(), row))
+    assert names == []

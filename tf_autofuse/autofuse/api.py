@@ -8,13 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tf_autofuse.ge.builder import GraphBuilder
-
-HOST_PACKAGE = "tf_autofuse.ge"
-
-
-def is_host(graph: Any) -> bool:
-    """True for graphs of the host GraphEngine."""
-    return type(graph).__module__.startswith(HOST_PACKAGE)
+from tf_autofuse.ge.reading import HOST_PACKAGE, is_host
 
 
 def api_of(graph: Any) -> SimpleNamespace:

@@ -5,15 +5,18 @@ JSON description. Structurally equal clusters share it.
 """
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import tempfile
-from typing import Dict, NamedTuple, Tuple
+from typing import Dict, NamedTuple, Optional, Tuple
 
 from tf_autofuse import flags, paths
 from tf_autofuse.codegen.ascendc import print_ascendc
-from tf_autofuse.codegen.host import print_host
+from tf_autofuse.codegen.host import print_host, print_nests
+from tf_autofuse.errors import ScheduleError
+from tf_autofuse.kernel.nest import build_nests
 from tf_autofuse.kernel.text import kernel_key, print_kernel
 from tf_autofuse.loop.ir import LoopKernel
 from tf_autofuse.loop.lower import LoweredKernel
@@ -22,10 +25,13 @@ from tf_autofuse.loop.spec import shape_spec
 from tf_autofuse.loop.text import print_loop
 from tf_autofuse.loop.verify import verify
 from tf_autofuse.platforms import platform as find_platform
-from tf_autofuse.schedule import schedule
+from tf_autofuse.schedule import MAX_NESTS, number_values, schedule
+from tf_autofuse.schedule.expand import missing_instruction
 
 HOST_FILE = "host_kernel.cpp"
 ASCENDC_FILE = "kernel.cpp"
+MISSING_FILE = "no_ascendc.txt"
+"""In the place of `ASCENDC_FILE` where the chip lacks an instruction: a sentence that names it."""
 
 
 class KernelPlan(NamedTuple):
@@ -36,6 +42,16 @@ class KernelPlan(NamedTuple):
     spec: str
     files: Dict[str, str]
 
+    @property
+    def missing(self) -> Optional[str]:
+        """Why there is no Ascend C text, so that only the CPU runs this kernel; None if there is."""
+        return self.files.get(MISSING_FILE)
+
+    @property
+    def source_file(self) -> str:
+        """The file of the bundle that a reader of the kernel wants to see."""
+        return ASCENDC_FILE if ASCENDC_FILE in self.files else MISSING_FILE
+
 
 _PLANS: Dict[Tuple[str, str], KernelPlan] = {}
 
@@ -43,6 +59,8 @@ _PLANS: Dict[Tuple[str, str], KernelPlan] = {}
 def plan_kernel(lowered: LoweredKernel) -> KernelPlan:
     """Schedule and print one cluster; ScheduleError when no schedule fits the chip.
 
+    An operation that the chip has no instruction for does not stop the CPU's kernel: the plan
+    then comes without Ascend C text and says what is `missing`.
     Clusters of one structure are planned once in a process.
     """
     soc = flags.current().soc
@@ -58,6 +76,9 @@ def plan_kernel(lowered: LoweredKernel) -> KernelPlan:
 
 def _print(merged: LoopKernel, soc: str) -> Tuple[str, str, Dict[str, str]]:
     platform = find_platform(soc)
+    missing = missing_instruction(merged)
+    if missing:
+        return _print_for_cpu(merged, soc, missing)
     kernel = schedule(merged, platform)
     key = kernel_key(kernel)
     ascendc = print_ascendc(kernel, platform)
@@ -71,6 +92,30 @@ def _print(merged: LoopKernel, soc: str) -> Tuple[str, str, Dict[str, str]]:
         "kernel.json": json.dumps(description, indent=2, sort_keys=True) + "\n",
     }
     return key, kernel_class, files
+
+
+def _print_for_cpu(merged: LoopKernel, soc: str, missing: str) -> Tuple[str, str, Dict[str, str]]:
+    loop = number_values(merged)
+    nests = build_nests(loop)
+    if len(nests) > MAX_NESTS:
+        raise ScheduleError("%d loop nests, at most %d in one kernel" % (len(nests), MAX_NESTS),
+                            stage="schedule")
+    key = loop_key(loop)
+    kernel_class = "reduce" if merged.reduce_axes else "pointwise"
+    description = {"key": key, "class": kernel_class, "entry": None, "soc": soc,
+                   "missing": missing}
+    files = {
+        MISSING_FILE: "%s: %s\n" % (soc, missing),
+        HOST_FILE: print_nests(loop, nests),
+        "loop.txt": print_loop(merged, comments=True),
+        "kernel.json": json.dumps(description, indent=2, sort_keys=True) + "\n",
+    }
+    return key, kernel_class, files
+
+
+def loop_key(loop: LoopKernel) -> str:
+    """Key of a kernel that exists for the CPU only: digest of its loop text."""
+    return hashlib.sha256(("cpu\n" + print_loop(loop)).encode()).hexdigest()[:32]
 
 
 def bundle_dir(key: str) -> str:

@@ -84,6 +84,9 @@ def _build(graph: Any, planned: Sequence[Planned]) -> Dict[str, Union[str, Build
 
 def _finish(graph, view, cluster, plan, libraries, context, alone) -> int:
     library = libraries[plan.key]
+    if plan.missing and not is_host(graph):
+        _leave(cluster, "SCHEDULE", ScheduleError(plan.missing.strip()), alone)
+        return 0
     if isinstance(library, BuildError):
         _leave(cluster, "BUILD", library, alone)
         return 0
@@ -96,7 +99,8 @@ def _finish(graph, view, cluster, plan, libraries, context, alone) -> int:
     except (Unsupported, OSError) as error:
         _leave(cluster, getattr(error, "code", "BUILD"), error, alone)
         return 0
-    RECORDER.fused(_entry(view, cluster, fused), TrafficModel(view, cluster))
+    entry = _entry(view, cluster, fused, plan.source_file)
+    RECORDER.fused(entry, TrafficModel(view, cluster))
     LOG.info("fused %s: %s", fused.name, " ".join(node.name for node in cluster.nodes))
     return 1
 
@@ -115,7 +119,9 @@ def _fused_name(cluster: Cluster, plan: KernelPlan) -> str:
     return name if len(name) <= MAX_NAME else name[:MAX_NAME].rstrip("_")
 
 
-def _entry(view: GraphView, cluster: Cluster, fused: FusedNode) -> KernelEntry:
+def _entry(
+    view: GraphView, cluster: Cluster, fused: FusedNode, source_file: str
+) -> KernelEntry:
     lowered = cluster.lowered
     return KernelEntry(
         name=fused.name,
@@ -127,7 +133,7 @@ def _entry(view: GraphView, cluster: Cluster, fused: FusedNode) -> KernelEntry:
         gm_bytes=None,
         gm_bytes_unfused=None,
         gm_lower_bound=None,
-        source=fused.bundle_dir + "/kernel.cpp",
+        source="%s/%s" % (fused.bundle_dir, source_file),
         calls=0,
     )
 

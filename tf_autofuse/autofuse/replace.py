@@ -8,6 +8,7 @@ from tf_autofuse.cluster.clusterer import Cluster
 from tf_autofuse.cluster.view import GraphView
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.ge.builder import GraphBuilder
+from tf_autofuse.ge.reading import dims_of
 from tf_autofuse.ge.tensor import TensorDesc
 from tf_autofuse.ge.types import DataType, Format
 from tf_autofuse.loop.source import TensorRef
@@ -107,8 +108,7 @@ def _attributes(cluster: Cluster, fused: FusedNode) -> Dict[str, Any]:
 
 def _desc(desc: Any) -> TensorDesc:
     """A host copy of a tensor description, with its origin shape and format."""
-    dims = list(desc.shape.dims)
-    copy = TensorDesc(dims, Format(int(desc.format)), DataType(int(desc.data_type)))
-    copy.set_origin_shape(list(desc.origin_shape.dims))
+    copy = TensorDesc(dims_of(desc.shape), Format(int(desc.format)), DataType(int(desc.data_type)))
+    copy.set_origin_shape(dims_of(desc.origin_shape))
     copy.set_origin_format(Format(int(desc.origin_format)))
     return copy

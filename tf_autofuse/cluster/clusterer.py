@@ -79,6 +79,7 @@ class _Clusterer:
         for index in self._order:
             if index in self._operators:
                 self._join_producers(self._view.nodes[index])
+        self._join_siblings()
         return self._collect(min_ops)
 
     def _start(self, node: ViewNode) -> None:
@@ -122,6 +123,35 @@ class _Clusterer:
             if not decision.ok:
                 self._leave(producer, decision)
                 self._leave(node.index, decision)
+
+    def _join_siblings(self) -> None:
+        """Join groups that read one outside tensor and do not wait for each other: the tensor is
+        then read once. Large tensors first."""
+        readers: Dict[TensorRef, List[int]] = {}
+        for index, operator in self._operators.items():
+            for ref in operator.inputs:
+                if self._computes(index) and self._view.infos[ref].const is None:
+                    readers.setdefault(ref, []).append(index)
+        for ref in sorted(readers, key=self._bytes, reverse=True):
+            indices = sorted(readers[ref], key=self._rank.__getitem__)
+            for first, second in zip(indices, indices[1:]):
+                if self._group[first] != self._group[second]:
+                    self._try_sibling(first, second)
+
+    def _try_sibling(self, first: int, second: int) -> None:
+        left, right = self._group[first], self._group[second]
+        if self._settings[first] != self._settings[second]:
+            return
+        if self._contexts[first] != self._contexts[second]:
+            return
+        if self._path(left, right) or self._path(right, left):
+            return
+        members = sorted(self._members[left] + self._members[right], key=self._rank.__getitem__)
+        try:
+            self._lower(members)
+        except Unsupported:
+            return
+        self._merge(left, right, members)
 
     def _judge_views(self, producer: int, node: ViewNode) -> FuseDecision:
         """Views cost nothing by themselves, so they only ride along: behind the operator that
@@ -194,6 +224,15 @@ class _Clusterer:
         self._members[first] = members
         self._square[first] |= self._square.pop(second)
         self._last[first] = max(self._last[first], self._last.pop(second))
+
+    def _path(self, first: int, second: int) -> bool:
+        """True when `second` waits for `first`, directly or through other groups."""
+        direct = any(
+            self._group.get(successor) == second
+            for index in self._members[first]
+            for successor in self._succ[index]
+        )
+        return direct or self._path_around(first, second)
 
     def _path_around(self, first: int, second: int) -> bool:
         """True when a path leaves `first` and reaches `second` through another group."""

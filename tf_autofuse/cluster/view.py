@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
+from tf_autofuse.ge.reading import CONST_TYPES, ConstValues, dims_of
 from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef
 from tf_autofuse.ops import OPS, REDUCE
 
-CONST_TYPES = ("Const", "Constant")
 FRAMEWORK_TYPE = "FrameworkOp"
 
 SETTING_ATTRS = (
@@ -19,6 +19,8 @@ SETTING_ATTRS = (
     "_user_stream_label",
     "_op_vectorcore_num",
     "_op_aicore_num",
+    "_super_kernel_options",
+    "deterministic",
 )
 """Attributes on which all operators of a kernel must agree."""
 
@@ -52,6 +54,7 @@ class GraphView:
 
     def __init__(self, graph: Any):
         self._unknown = -(1 << 50)
+        self._consts = ConstValues(graph)
         handles = list(graph.get_direct_nodes())
         self.index: Dict[str, int] = {node.name: i for i, node in enumerate(handles)}
         self.infos: Dict[TensorRef, TensorInfo] = {}
@@ -111,10 +114,10 @@ class GraphView:
     def _tensor(self, handle: Any, kind: str, port: int) -> TensorInfo:
         desc = self.descs[(handle.name, port)] = handle.get_output_desc(port)
         dtype = dtype_name(desc.data_type)
-        dims = self._dims(handle, port, list(desc.shape.dims))
+        dims = self._dims(handle, port, dims_of(desc.shape))
         const = None
         if kind in CONST_TYPES and dims is not None and all(size == 1 for size in dims):
-            const = _scalar(handle, dtype)
+            const = self._scalar(handle, dtype)
         return TensorInfo(dtype, dims, const)
 
     def _dims(self, handle: Any, port: int, shape: List[int]) -> Optional[Tuple[int, ...]]:
@@ -146,12 +149,17 @@ class GraphView:
         producer = self.nodes[self.index[ref[0]]]
         if producer.type not in CONST_TYPES or read_attr(producer.handle, "_autofuse_fed"):
             return None
-        tensor = read_attr(producer.handle, "value")
-        if tensor is None:
+        values = self._consts.read(producer.handle)
+        return None if values is None else tuple(int(value) for value in values)
+
+    def _scalar(self, handle: Any, dtype: str) -> Any:
+        """Value of a one-element Const, None when it is fed or cannot be read."""
+        if read_attr(handle, "_autofuse_fed"):
             return None
-        data = tensor.data
-        values = data if isinstance(data, list) else [data]
-        return tuple(int(value) for value in values)
+        values = self._consts.read(handle)
+        if values is None or len(values) != 1:
+            return None
+        return bool(values[0]) if dtype == "bool" else values[0]
 
 
 def dtype_name(data_type: Any) -> str:
@@ -173,16 +181,3 @@ def _output_attr(handle: Any, key: str, port: int) -> Any:
         return handle.get_output_attr(key, port)
     except RuntimeError:
         return None
-
-
-def _scalar(handle: Any, dtype: str) -> Any:
-    """Value of a one-element Const, None when it is fed or cannot be read."""
-    if read_attr(handle, "_autofuse_fed"):
-        return None
-    tensor = read_attr(handle, "value")
-    value = tensor.data if tensor is not None else None
-    while isinstance(value, list):
-        value = value[0] if len(value) == 1 else None
-    if value is None or dtype == "bool":
-        return value if value is None else bool(value)
-    return value

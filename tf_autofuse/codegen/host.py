@@ -1,7 +1,7 @@
 """C++ source of a kernel for the CPU, with the interface of csrc/core/kernel_abi.h."""
 from __future__ import annotations
 
-from typing import Dict, List
+from typing import Dict, List, Sequence
 
 from tf_autofuse.codegen.host_nest import NestPrinter
 from tf_autofuse.kernel.ir import Kernel
@@ -19,8 +19,12 @@ def print_host(kernel: Kernel) -> str:
 
     Raises ScheduleError for an operation that has no CPU form.
     """
-    loop = kernel.loop
-    printers = [NestPrinter(loop, nest, i) for i, nest in enumerate(kernel.nests)]
+    return print_nests(kernel.loop, kernel.nests)
+
+
+def print_nests(loop: LoopKernel, nests: Sequence[Nest]) -> str:
+    """The complete source of a loop kernel that was cut into `nests`, as `print_host`."""
+    printers = [NestPrinter(loop, nest, i) for i, nest in enumerate(nests)]
     # No names of the graph: equal structures must give equal sources to the build cache.
     head = "".join("// " + line + "\n" for line in print_loop(loop).splitlines())
     includes = "".join('#include "%s"\n' % name for name in

@@ -10,6 +10,7 @@ from typing import Dict, List, Tuple
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import StepScalar
 from tf_autofuse.kernel.vector import SELECTABLE
+from tf_autofuse.loop.ir import LoopKernel, Map, Reduce
 from tf_autofuse.loop.ops import INTS
 
 REGISTER: Dict[str, str] = {
@@ -30,6 +31,28 @@ def register_type(dtype: str, node: str = "") -> str:
     return REGISTER[dtype]
 
 
+def missing_instruction(loop: LoopKernel) -> str:
+    """What `loop` needs and the vector core has not, in words; empty when nothing is missing."""
+    for value in loop.body:
+        try:
+            kind = register_type(value.dtype, value.name)
+            if isinstance(value, Map):
+                dtypes = tuple(loop.value(name).dtype for name in value.operands)
+                expand(value.op, dtypes, value.dtype)
+            elif isinstance(value, Reduce):
+                _check_reduce(value, kind)
+        except ScheduleError as error:
+            return error.message + (" (%s)" % value.origin if value.origin else "")
+    return ""
+
+
+def _check_reduce(value: Reduce, kind: str) -> None:
+    known = value.op in ("sum", "mean", "prod", "max", "min")
+    if not known or kind not in SELECTABLE or value.dtype in ("int8", "uint8", "bool"):
+        raise ScheduleError("no vector reduction %s of %s" % (value.op, value.dtype),
+                            stage="schedule")
+
+
 def expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str = "") -> List[Instruction]:
     """Instructions for `op` on operands of loop dtypes `dtypes` with result `dtype`.
 
@@ -45,7 +68,7 @@ def expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str = "") -> List
             raise ScheduleError("no vector select for %s" % dtypes[-1], node=node,
                                 stage="schedule")
         return [("nes", "mask", "m", ("a",), 0.0), ("select", kind, "r", ("m", "b", "c"), None)]
-    if dtype == "bool":
+    if op in _LOGIC and dtypes[0] == "bool":
         return _LOGIC[op]
     if dtypes[0] in ("int8", "uint8", "int64"):
         raise ScheduleError("no vector form of %s for %s" % (op, dtypes[0]), node=node,
