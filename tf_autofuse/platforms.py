@@ -110,9 +110,9 @@ class Platform:
     max_copy_blocks: int = 4095
     max_copy_bytes: int = 2097151
     dtypes: FrozenSet[str] = _ALL_TYPES
-    calls: Dict[str, str] = field(default_factory=dict)
+    calls: Dict[str, str] = field(default_factory=dict, compare=False)
     clock_mhz: int = 1850
-    costs: Dict[str, Cost] = field(default_factory=lambda: _COSTS_2201)
+    costs: Dict[str, Cost] = field(default_factory=lambda: _COSTS_2201, compare=False)
     load: CopyCost = CopyCost(27, 25.8)
     store: CopyCost = CopyCost(12, 28.0)
     gm_rate: float = 843.0

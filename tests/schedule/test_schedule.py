@@ -118,7 +118,7 @@ def test_refusals_say_why(loop, reason):
 
 
 def test_unknown_platform_lists_the_known():
-    with pytest.raises(ScheduleError, match="known: Ascend910B; did you mean Ascend910B"):
+    with pytest.raises(ScheduleError, match="known: .*; did you mean Ascend910B"):
         platform("Ascend910b")
     with pytest.raises(ScheduleError, match="unknown platform 'x'"):
         schedule(samples.abs_relu_exp(), "x")
