@@ -1,6 +1,7 @@
 """The flag table, the parser of the two variables, and what it says about wrong input."""
 
 import importlib.util
+import itertools
 import os
 import re
 
@@ -23,6 +24,7 @@ MAIN_KEYS = {
     "autofuse_enable_pgo",
     "experimental_enable_jit_executor_v2",
     "strict",
+    "pass_stage",
     "soc",
 }
 DFX_KEYS = {
@@ -309,7 +311,8 @@ def test_soc_is_one_of_the_platforms():
 def test_effective_means_read_somewhere():
     """A flag is documented as working exactly when some code asks for it."""
     text = ""
-    for where, _, names in os.walk(os.path.join(ROOT, "tf_autofuse")):
+    folders = [os.path.join(ROOT, name) for name in ("tf_autofuse", "passes")]
+    for where, _, names in itertools.chain.from_iterable(map(os.walk, folders)):
         for name in names:
             if name.endswith(".py") and not name.startswith("flag"):
                 with open(os.path.join(where, name), encoding="utf-8") as file:

@@ -208,6 +208,15 @@ _TABLE = (
         effective=True,
     ),
     Flag(
+        "pass_stage",
+        MAIN,
+        "choice",
+        "AFTER_BUILTIN_FUSION_PASS",
+        "GE stage in which the pass runs; read when GE loads the pass. Shapes are known in all.",
+        allowed=("AFTER_INFER_SHAPE", "AFTER_BUILTIN_FUSION_PASS", "AFTER_ORIGIN_GRAPH_OPTIMIZE"),
+        effective=True,
+    ),
+    Flag(
         "soc",
         MAIN,
         "choice",

@@ -174,3 +174,14 @@ def test_siblings_of_different_shape_stay_apart():
     row = net.data(8)
     names, _ = clusters(net, net("Exp", row, dims=(8,)), net("Mul", net.data(), row))
     assert names == []
+
+
+def test_what_follows_a_broadcast_is_not_written_either():
+    net = Net(4, 8)
+    spread = net("BroadcastTo", net.data(8), net.data(2))
+    names, codes = clusters(net, net("Neg", spread))
+    assert names == [] and set(codes.values()) == {"BROADCAST_ONLY"}
+    net = Net(4, 8)
+    spread = net("BroadcastTo", net.data(8), net.data(2))
+    names, _ = clusters(net, net("Mul", net.data(), net("Neg", spread)))
+    assert names == [["Neg", "Mul"]] or names == [["BroadcastTo", "Neg", "Mul"]]

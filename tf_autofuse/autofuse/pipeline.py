@@ -58,19 +58,27 @@ def _plan(view: GraphView, cluster: Cluster, alone: List[UnfusedEntry]) -> List[
     try:
         return [(cluster, plan_kernel(cluster.lowered))]
     except ScheduleError as error:
-        half = len(cluster.nodes) // 2
-        if half < 2:
-            _leave(cluster, "SCHEDULE", error, alone)
-            return []
+        return _plan_halves(view, cluster, error, alone)
     except AutofuseError as error:
         _leave(cluster, "INTERNAL", error, alone)
         return []
+
+
+def _plan_halves(
+    view: GraphView, cluster: Cluster, error: AutofuseError, alone: List[UnfusedEntry]
+) -> List[Planned]:
+    """Cut a cluster, in topological order, so that its halves cannot wait for each other."""
+    half = len(cluster.nodes) // 2
+    if half < 2:
+        _leave(cluster, getattr(error, "code", "SCHEDULE"), error, alone)
+        return []
     parts: List[Planned] = []
     for nodes in (cluster.nodes[:half], cluster.nodes[half:]):
+        part = Cluster(nodes, cluster.lowered)
         try:
             parts += _plan(view, Cluster(nodes, lower_nodes(view, nodes)), alone)
-        except Unsupported as error:
-            _leave(Cluster(nodes, cluster.lowered), error.code, error, alone)
+        except Unsupported as refusal:
+            parts += _plan_halves(view, part, refusal, alone)
     return parts
 
 
@@ -96,8 +104,11 @@ def _finish(graph, view, cluster, plan, libraries, context, alone) -> int:
             _fused_name(cluster, plan), plan.kernel_class, plan.key, plan.spec, library, folder
         )
         replace_cluster(graph, view, cluster, fused, context)
-    except (Unsupported, OSError) as error:
-        _leave(cluster, getattr(error, "code", "BUILD"), error, alone)
+    except OSError as error:
+        _leave(cluster, "BUILD", error, alone)
+        return 0
+    except Exception as error:  # also whatever GE raises; the cluster stays, the others go on
+        _leave(cluster, getattr(error, "code", "INTERNAL"), error, alone)
         return 0
     entry = _entry(view, cluster, fused, plan.source_file)
     RECORDER.fused(entry, TrafficModel(view, cluster))

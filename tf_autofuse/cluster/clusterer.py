@@ -17,6 +17,7 @@ from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.legal import check
 from tf_autofuse.loop.lower import LoweredKernel, lower
 from tf_autofuse.loop.source import Operator, TensorRef
+from tf_autofuse.loop.views import VIEW_RULES
 from tf_autofuse.ops import OPS, REDUCE, VIEW
 
 
@@ -70,7 +71,7 @@ class _Clusterer:
         self._last: Dict[int, int] = {}
         self._settings: Dict[int, tuple] = {}
         self._operators: Dict[int, Operator] = {}
-        self._square: Dict[int, bool] = {}
+        self._delicate: Dict[int, bool] = {}
         self._succ: Dict[int, Tuple[int, ...]] = {}
 
     def run(self, min_ops: int) -> Clustering:
@@ -92,7 +93,7 @@ class _Clusterer:
             self._leave(node.index, decision)
             return
         operator = self._operators[node.index] = self._view.operator(node)
-        self._square[node.index] = any(
+        self._delicate[node.index] = OPS[node.type].lower in VIEW_RULES or any(
             _has_equal_dims(self._view.infos[ref].dims)
             for ref in operator.inputs + ((node.name, 0),)
         )
@@ -198,9 +199,9 @@ class _Clusterer:
     def _follows(self, first: int, second: int, consumer: int) -> bool:
         """True for a lone operator that walks just what its producer's group walks.
 
-        Its operands and its result have the same dims, all of different size, and no tensor of
-        the group has two dims of one size. Then the axes can be unified in one way only, and the
-        result is as large as the output it reads: lowering would find nothing to refuse.
+        Its operands and its result have the same dims, no tensor of the group has two dims of one
+        size, and none is a broadcast or a reshape. Then the axes can be unified in one way only,
+        and the result is as large as the output it reads: lowering would find nothing to refuse.
         """
         operator = self._operators[consumer]
         if len(self._members[second]) > 1 or OPS[operator.type].kind == REDUCE:
@@ -209,7 +210,7 @@ class _Clusterer:
         dims = infos[(operator.name, 0)].dims
         if any(infos[ref].dims != dims for ref in operator.inputs):
             return False
-        return len(operator.inputs) == 1 or not (self._square[first] or self._square[second])
+        return not (self._delicate[first] or self._delicate[second])
 
     def _lower(self, members: Sequence[int]) -> LoweredKernel:
         nodes = [self._view.nodes[index] for index in members]
@@ -222,7 +223,7 @@ class _Clusterer:
         for index in self._members.pop(second):
             self._group[index] = first
         self._members[first] = members
-        self._square[first] |= self._square.pop(second)
+        self._delicate[first] |= self._delicate.pop(second)
         self._last[first] = max(self._last[first], self._last.pop(second))
 
     def _path(self, first: int, second: int) -> bool:

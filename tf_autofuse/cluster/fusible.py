@@ -64,8 +64,8 @@ def _tensors(view: GraphView, node: ViewNode) -> Optional[FuseDecision]:
             return FuseDecision.no("RANK", "%s:%d has unknown rank" % ref)
     if all(view.nodes[view.index[ref[0]]].type in ("Const", "Constant") for ref in refs):
         return FuseDecision.no("CONSTANT", "%s has only constant inputs" % node.name)
-    desc = node.handle.get_output_desc(0)
-    layout = getattr(desc.format, "name", str(desc.format))
-    if layout not in PLAIN_FORMATS:
-        return FuseDecision.no("FORMAT", "%s has format %s" % (node.name, layout))
+    for ref in [(node.name, 0)] + refs:
+        layout = getattr(view.descs[ref].format, "name", str(view.descs[ref].format))
+        if layout not in PLAIN_FORMATS:
+            return FuseDecision.no("FORMAT", "%s:%d has format %s" % (ref + (layout,)))
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Dict, List, Sequence
 
 from tf_autofuse.codegen.host_nest import NestPrinter
+from tf_autofuse.codegen.host_scalar import DIVISIONS
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.kernel.nest import Nest, needed
 from tf_autofuse.loop.ir import LoopKernel, Map
@@ -12,6 +13,8 @@ from tf_autofuse.loop.text import print_loop
 # Nanoseconds for one element of a value on one core, vectorised: rough, they only choose blocks.
 _MAP_COST: Dict[str, float] = {"exp": 0.6, "log": 1.0, "tanh": 1.0, "sigmoid": 0.9, "rsqrt": 0.5}
 _PLAIN_COST = 0.08
+_HEADERS = ("kernel_abi.h", "cut.h", "scalar_types.h", "integer_math.h", "vector_math.h",
+            "special_math.h")
 
 
 def print_host(kernel: Kernel) -> str:
@@ -28,10 +31,10 @@ def print_nests(loop: LoopKernel, nests: Sequence[Nest]) -> str:
     # No names of the graph: equal structures must give equal sources to the build cache.
     head = "".join("// " + line + "\n" for line in print_loop(loop).splitlines())
     includes = "".join('#include "%s"\n' % name for name in
-                       ("kernel_abi.h", "cut.h", "scalar_types.h", "vector_math.h"))
+                       _HEADERS)
     parts = [head + "\n" + includes]
     parts += [printer.print() for printer in printers]
-    parts += [_tiling(loop, printers), _run(printers)]
+    parts += [_tiling(loop, printers), _run(loop, printers)]
     return "\n".join(parts)
 
 
@@ -70,11 +73,13 @@ def _tiling(loop: LoopKernel, printers: List[NestPrinter]) -> str:
     return "\n".join(lines + ["  return 0;", "}"]) + "\n"
 
 
-def _run(printers: List[NestPrinter]) -> str:
+def _run(loop: LoopKernel, printers: List[NestPrinter]) -> str:
+    divides = any(isinstance(v, Map) and v.op in DIVISIONS for v in loop.body)
     lines = [
         "int32_t autofuse_run(const AutofuseArgs* args, const AutofuseTiling* tiling, "
         "int32_t phase,",
         "                     int64_t begin, int64_t end) {",
+    ] + ["  zero_divisor_seen = 0;"] * divides + [
         "  for (int64_t block = begin; block < end; ++block) {",
         "    int64_t at = block;",
     ]
@@ -86,4 +91,6 @@ def _run(printers: List[NestPrinter]) -> str:
             "    if (at >= 0 && at < blocks%d) nest%d(args, tiling, phase, at);" % (n, n),
             "    at -= blocks%d;" % n,
         ]
-    return "\n".join(lines + ["  }", "  return AUTOFUSE_OK;", "}"]) + "\n"
+    code = "zero_divisor_seen ? AUTOFUSE_DIVISION_BY_ZERO : AUTOFUSE_OK" if divides else (
+        "AUTOFUSE_OK")
+    return "\n".join(lines + ["  }", "  return %s;" % code, "}"]) + "\n"

@@ -11,7 +11,8 @@ from tf_autofuse.codegen.host_scalar import VALUE_TYPES, cast_expression, consta
 from tf_autofuse.loop.ir import Reduce
 from tf_autofuse.loop.ops import ALL_FLOATS, INTS, NARROW_FLOATS, REDUCE_OPS
 
-_STEPS = {"sum": "{a} + {x}", "mean": "{a} + {x}", "prod": "{a} * {x}"}
+_STEPS = {"sum": "{a} + {x}", "mean": "{a} + {x}", "prod": "{a} * {x}", "all": "{a} & {x}",
+          "any": "{a} | {x}"}
 _PICKS = {"max": "pick_max({a}, {x})", "min": "pick_min({a}, {x})"}
 _COMPARES = {"max": ">", "min": "<"}
 
@@ -28,7 +29,7 @@ class Accumulator:
         if self.value.op in _STEPS:
             if dtype in INTS:
                 return "uint64_t" if dtype.endswith("64") else "uint32_t"
-            return "double"
+            return "uint32_t" if dtype == "bool" else "double"
         return "float" if dtype in NARROW_FLOATS else VALUE_TYPES[dtype]
 
     @property
@@ -60,10 +61,14 @@ class Accumulator:
     @property
     def clause(self) -> str:
         """The OpenMP reduction identifier of `vector_step`."""
-        return {"sum": "+", "mean": "+", "prod": "*"}.get(self.value.op, self.value.op)
+        named = {"sum": "+", "mean": "+", "prod": "*", "all": "&", "any": "|"}
+        return named.get(self.value.op, self.value.op)
 
     def result(self, acc: str, count: str) -> str:
         """The value in its own type; `count` is the number of points that were accumulated."""
+        if self.value.op == "mean" and self.value.dtype in INTS:
+            kind = VALUE_TYPES[self.value.dtype]
+            return "((%s)%s / (%s)larger(1, %s))" % (kind, acc, kind, count)
         if self.value.op == "mean":
             acc = "(%s / (double)(%s))" % (acc, count)
         if self.value.dtype in NARROW_FLOATS:

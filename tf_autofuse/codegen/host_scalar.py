@@ -11,6 +11,7 @@ import struct
 from typing import Dict, Sequence
 
 from tf_autofuse.errors import ScheduleError
+from tf_autofuse.loop.functions import REAL_FUNCTIONS
 from tf_autofuse.loop.ir import Scalar
 from tf_autofuse.loop.ops import FLOATS, INTS, NARROW_FLOATS
 
@@ -26,16 +27,23 @@ _INT_MAPS = {
     "neg": "wrap_neg<{t}>({0})", "abs": "wrap_abs<{t}>({0})", "add": "wrap_add<{t}>({0}, {1})",
     "sub": "wrap_sub<{t}>({0}, {1})", "mul": "wrap_mul<{t}>({0}, {1})",
     "max": "({0} > {1} ? {0} : {1})", "min": "({0} < {1} ? {0} : {1})",
+    "bit_not": "({t})~{0}", "bit_and": "({t})({0} & {1})", "bit_or": "({t})({0} | {1})",
+    "bit_xor": "({t})({0} ^ {1})", "int_sign": "int_sign<{t}>({0})",
+    "count_bits": "count_bits<{s}>({0})",
 }
+DIVISIONS = frozenset(("trunc_div", "trunc_mod", "floor_div", "int_floor_mod"))
+_INT_MAPS.update(
+    (name, name + "<{t}>({0}, {1})")
+    for name in DIVISIONS | frozenset(("int_pow", "shift_left", "shift_right"))
+)
 _FLOAT_MAPS = {
-    "neg": "-{0}", "abs": "math_abs({0})", "exp": "math_exp({0})", "log": "math_log({0})",
-    "sqrt": "math_sqrt({0})", "rsqrt": "math_rsqrt({0})", "tanh": "math_tanh({0})",
-    "sigmoid": "math_sigmoid({0})", "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}",
-    "div": "{0} / {1}", "max": "pick_max({0}, {1})", "min": "pick_min({0}, {1})",
+    "neg": "-{0}", "abs": "math_abs({0})", "sqrt": "math_sqrt({0})", "add": "{0} + {1}",
+    "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}", "max": "pick_max({0}, {1})",
+    "min": "pick_min({0}, {1})", "next_after": "math_next_after({0}, {1})",
 }
 _FLOAT_MAPS.update(
-    (name, "math_%s({0}, {1})" % name)
-    for name in ("tanh_grad", "sigmoid_grad", "rsqrt_grad", "sqrt_grad", "reciprocal_grad")
+    (name, "math_%s(%s)" % (name, ("{0}", "{0}, {1}")[arity - 1]))
+    for name, (arity, _) in REAL_FUNCTIONS.items()
 )
 # Bits of the result: {w0}, {w1} are the operands as float; between equals the first one is kept.
 _NARROW_MAPS = {
@@ -77,7 +85,7 @@ def map_expression(op: str, operands: Sequence[str], wide: Sequence[str], dtypes
     if form is None:
         raise ScheduleError("no CPU form of %s for %s" % (op, dtypes[0]), stage="host code")
     names = {"w%d" % i: text for i, text in enumerate(wide)}
-    return form.format(*operands, t=VALUE_TYPES[dtype], **names)
+    return form.format(*operands, t=VALUE_TYPES[dtype], s=VALUE_TYPES[dtypes[0]], **names)
 
 
 def wide_expression(op: str, wide: Sequence[str], bits: str, dtype: str) -> str:

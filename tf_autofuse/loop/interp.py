@@ -9,6 +9,7 @@ from typing import Dict, List, Sequence
 
 import numpy as np
 
+from tf_autofuse.loop.functions import trunc_div
 from tf_autofuse.loop.ir import Const, Load, LoopKernel, Map, Reduce, Store, Value
 from tf_autofuse.loop.ops import INTS, MAP_OPS, NARROW_FLOATS, REDUCE_OPS
 
@@ -117,7 +118,10 @@ def _reduce(kernel: LoopKernel, value: Reduce, operand: np.ndarray, sizes) -> np
         full = full.astype(np.float64) if kind.kind == "f" else full
         total = op.numpy(full, axis=positions, keepdims=True, dtype=full.dtype)
         count = np.prod([full.shape[p] for p in positions], dtype=np.float64)
-        return (total / count if value.op == "mean" else total).astype(kind)
+        if value.op == "mean":
+            total = trunc_div(total, np.array(max(count, 1)).astype(kind)) if (
+                kind.kind in "iu") else total / count
+        return total.astype(kind)
     identity = np.array(op.identity(value.dtype)).astype(kind)
     return op.numpy(full, axis=positions, keepdims=True, initial=identity)
 

@@ -10,6 +10,8 @@ from typing import Callable, Dict, FrozenSet, Union
 
 import numpy as np
 
+from tf_autofuse.loop.functions import INT_FUNCTIONS, REAL_FUNCTIONS, count_bits, wide
+
 Scalar = Union[bool, int, float]
 
 FLOATS = frozenset(("float32", "float64"))
@@ -51,39 +53,10 @@ def _pick(a, b, first, narrow: bool):
     return np.where(np.isnan(a), a, np.where(np.isnan(b), b, picked))
 
 
-def _wide(function):
-    """Evaluate in float64 and round once: the correctly rounded value for float32."""
-
-    def rounded(*args):
-        return function(*[x.astype(np.float64) for x in args]).astype(args[0].dtype)
-
-    return rounded
-
-
-def _mul_no_nan(a, b):
-    """a * b, but 0 wherever b is 0."""
-    return np.where(b == 0, 0.0, a * b)
-
-
-_GRADIENTS = {
-    "tanh_grad": lambda y, dy: dy * (1 - y * y),
-    "sigmoid_grad": lambda y, dy: dy * (y * (1 - y)),
-    "rsqrt_grad": lambda y, dy: _mul_no_nan(-0.5 * (y * y), _mul_no_nan(y, dy)),
-    "sqrt_grad": lambda y, dy: _mul_no_nan(0.5 / y, dy),
-    "reciprocal_grad": lambda y, dy: _mul_no_nan(-(y * y), dy),
-}
-"""Of the result `y` and the incoming gradient `dy`; NaN and zeros as TensorFlow's functors."""
-
-
 MAP_OPS: Dict[str, MapOp] = {
     "neg": MapOp(1, ALL_FLOATS | INTS, "same", np.negative),
     "abs": MapOp(1, ALL_FLOATS | INTS, "same", np.abs),
-    "exp": MapOp(1, FLOATS, "same", _wide(np.exp)),
-    "log": MapOp(1, FLOATS, "same", _wide(np.log)),
     "sqrt": MapOp(1, FLOATS, "same", np.sqrt),
-    "rsqrt": MapOp(1, FLOATS, "same", _wide(lambda x: 1 / np.sqrt(x))),
-    "tanh": MapOp(1, FLOATS, "same", _wide(np.tanh)),
-    "sigmoid": MapOp(1, FLOATS, "same", _wide(lambda x: 1 / (1 + np.exp(-x)))),
     "add": MapOp(2, NUMBERS, "same", np.add),
     "sub": MapOp(2, NUMBERS, "same", np.subtract),
     "mul": MapOp(2, NUMBERS, "same", np.multiply),
@@ -103,9 +76,16 @@ MAP_OPS: Dict[str, MapOp] = {
     "cast": MapOp(1, ANY, "any", lambda x: x),
 }
 MAP_OPS.update(
-    (name, MapOp(2, FLOATS, "same", _wide(function))) for name, function in _GRADIENTS.items()
+    (name, MapOp(arity, FLOATS, "same", wide(function)))
+    for name, (arity, function) in REAL_FUNCTIONS.items()
 )
-"""`select` takes a bool condition and two operands of the result type."""
+MAP_OPS.update(
+    (name, MapOp(arity, INTS, "same", function))
+    for name, (arity, function) in INT_FUNCTIONS.items()
+)
+MAP_OPS["next_after"] = MapOp(2, FLOATS, "same", np.nextafter)
+MAP_OPS["count_bits"] = MapOp(1, INTS, "any", count_bits)
+"""`select` takes a bool condition and two operands of the result type. `count_bits` gives uint8."""
 
 
 @dataclass(frozen=True)
@@ -131,10 +111,13 @@ def _highest(dtype: str) -> Scalar:
 
 REDUCE_OPS: Dict[str, ReduceOp] = {
     "sum": ReduceOp(NUMBERS, np.sum, lambda dtype: 0),
-    "mean": ReduceOp(FLOATS, np.sum, lambda dtype: 0),
+    "mean": ReduceOp(FLOATS | frozenset(("int64", "uint64")), np.sum, lambda dtype: 0),
     "prod": ReduceOp(NUMBERS, np.prod, lambda dtype: 1),
     "max": ReduceOp(ALL_FLOATS | INTS, np.max, _lowest),
     "min": ReduceOp(ALL_FLOATS | INTS, np.min, _highest),
+    "all": ReduceOp(BOOL, np.logical_and.reduce, lambda dtype: True),
+    "any": ReduceOp(BOOL, np.logical_or.reduce, lambda dtype: False),
 }
 """Sums and products of float32 are accumulated wider than float32 or in a blocked order. A mean is
-the sum divided by the number of points, rounded once; over no points it is NaN."""
+the sum divided by the number of points, rounded once; over no points it is NaN. A mean of integers
+is truncated; over no points it is 0."""
