@@ -1,0 +1,1 @@
+"""Parts that plug-ins do not see."""
