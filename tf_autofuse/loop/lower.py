@@ -101,6 +101,10 @@ class Lowering:
             found = self._tensors[ref] = self._load(ref)
         return found
 
+    def constant(self, ref: TensorRef) -> Optional[Scalar]:
+        """Value of an outside one-element constant, None for any other tensor."""
+        return self._infos[ref].const if ref in self._infos else None
+
     def _load(self, ref: TensorRef) -> Tensor:
         info = self._infos[ref]
         if info.dims is None:

@@ -1,0 +1,19 @@
+"""Lowering rules: one function per kind of operator, named by the op table (`ops.OPS[..].lower`).
+
+A rule gets the lowering, the operator and the argument after the colon of its name, and returns
+the lowered result. Float16 and bfloat16 arithmetic is done in float32 and rounded once per
+TensorFlow operator, so that every rounding the user wrote stays; exact operations stay narrow.
+"""
+from __future__ import annotations
+
+from typing import Callable, Dict
+
+from tf_autofuse.loop.rules.activations import ACTIVATIONS
+from tf_autofuse.loop.rules.arithmetic import ARITHMETIC
+from tf_autofuse.loop.rules.elementwise import ELEMENTWISE
+from tf_autofuse.loop.rules.reductions import REDUCTIONS
+from tf_autofuse.loop.views import VIEW_RULES
+
+RULES: Dict[str, Callable] = {}
+for _table in (ELEMENTWISE, ARITHMETIC, ACTIVATIONS, REDUCTIONS, VIEW_RULES):
+    RULES.update(_table)
