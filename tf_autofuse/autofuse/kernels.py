@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from typing import Dict, NamedTuple, Optional, Tuple
 
-from tf_autofuse import flags, paths
+from tf_autofuse import bundle, flags, paths
 from tf_autofuse.codegen.ascendc import print_ascendc
 from tf_autofuse.codegen.host import print_host, print_nests
 from tf_autofuse.errors import ScheduleError
@@ -25,6 +25,7 @@ from tf_autofuse.loop.spec import shape_spec
 from tf_autofuse.loop.text import print_loop
 from tf_autofuse.loop.verify import verify
 from tf_autofuse.platforms import platform as find_platform
+from tf_autofuse.runtime import cann
 from tf_autofuse.schedule import MAX_NESTS, number_values, schedule
 from tf_autofuse.schedule.expand import missing_instruction
 
@@ -148,3 +149,15 @@ def write_bundle(plan: KernelPlan) -> str:
         if not os.path.isdir(target):  # another process may just have put it there
             raise
     return target
+
+
+def complete_bundle(folder: str, spec: str) -> None:
+    """Add what GE's side of a kernel needs; see `tf_autofuse.bundle`.
+
+    Where CANN is installed the kernel must build and the operator be there: BuildError leaves the
+    operators as they were before GE could fail on the fused node. Elsewhere nothing is built.
+    """
+    on_cann = cann.installed()
+    if on_cann:
+        cann.require_operator()
+    bundle.complete(folder, spec, flags.current().soc, binaries=on_cann)

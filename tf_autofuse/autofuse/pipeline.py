@@ -11,7 +11,13 @@ from typing import Any, Dict, List, Sequence, Tuple, Union
 
 from tf_autofuse import flags
 from tf_autofuse.autofuse.api import is_host
-from tf_autofuse.autofuse.kernels import HOST_FILE, KernelPlan, plan_kernel, write_bundle
+from tf_autofuse.autofuse.kernels import (
+    HOST_FILE,
+    KernelPlan,
+    complete_bundle,
+    plan_kernel,
+    write_bundle,
+)
 from tf_autofuse.autofuse.replace import FusedNode, replace_cluster
 from tf_autofuse.autofuse.stages import dump_stage
 from tf_autofuse.autofuse.traffic import TrafficModel
@@ -100,6 +106,8 @@ def _finish(graph, view, cluster, plan, libraries, context, alone) -> int:
         return 0
     try:
         folder = write_bundle(plan)
+        if not is_host(graph):
+            complete_bundle(folder, plan.spec)
         fused = FusedNode(
             _fused_name(cluster, plan), plan.kernel_class, plan.key, plan.spec, library, folder
         )

@@ -86,14 +86,15 @@ def _replacement(view: GraphView, cluster: Cluster, fused: FusedNode, order) -> 
         FUSED_TYPE,
         inputs=inputs,
         outputs=[_desc(view.descs[ref]) for ref in outputs],
-        attrs=_attributes(cluster, fused),
+        attrs=_attributes(view, cluster, fused),
     )
     results = [(fused.name, number) for number in range(len(outputs))]
     builder.add_op("Node_Output", "NetOutput", inputs=results)
     return builder
 
 
-def _attributes(cluster: Cluster, fused: FusedNode) -> Dict[str, Any]:
+def _attributes(view: GraphView, cluster: Cluster, fused: FusedNode) -> Dict[str, Any]:
+    types = [int(view.descs[ref].data_type) for ref in cluster.lowered.outputs]
     return {
         "kernel_key": fused.kernel_key,
         "kernel_class": fused.kernel_class,
@@ -101,6 +102,7 @@ def _attributes(cluster: Cluster, fused: FusedNode) -> Dict[str, Any]:
         "spec": fused.spec,
         "host_library": fused.host_library,
         "bundle_dir": fused.bundle_dir,
+        "output_dtypes": types,
         "op_names": [node.name for node in cluster.nodes],
         "op_types": [node.type for node in cluster.nodes],
     }

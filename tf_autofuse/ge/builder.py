@@ -14,12 +14,15 @@ from tf_autofuse.ge.types import Format
 STAGE = "build graph"
 InputRef = Optional[Tuple[str, int]]
 
+#: Attributes of a fused node that csrc/ge/op_proto.h declares, in its order: GE's runtime counts them.
+AUTOFUSED_ATTRS = ("kernel_key", "spec", "bundle_dir", "output_dtypes", "autofuse_name")
+
 # Prototype notes GE keeps on a node (0 = required, 1 = optional, 2 = dynamic input; outputs: 0, 1).
 _PROTOTYPES: Dict[str, Tuple[Tuple[str, int], Tuple[str, int], Tuple[str, ...]]] = {
     "Data": (("x", 0), ("y", 0), ("index",)),
     "Const": (("", 0), ("y", 0), ("value",)),
     "NetOutput": (("x", 2), ("y", 1), ()),
-    "AutofusedKernel": (("x", 2), ("y", 1), ("kernel_key",)),
+    "AutofusedKernel": (("x", 2), ("y", 1), AUTOFUSED_ATTRS),
 }
 
 
