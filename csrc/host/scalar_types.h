@@ -103,6 +103,13 @@ AF_INLINE T pick_min(T a, T b) {
   return (a < b) | (a != a) ? a : b;
 }
 
+/* Integer -> float. The compiler makes (float)(int)x one truncation, which keeps the sign of -0.3
+ * where the integer 0 has none; naming the zero keeps the two steps apart. */
+template <typename F, typename I>
+AF_INLINE F from_integer(I x) {
+  return x == 0 ? (F)0 : (F)x;
+}
+
 /* Float -> integer: truncation; what does not fit gives the smallest integer, as x86 has it. */
 template <typename F>
 AF_INLINE int32_t to_int32(F x) {

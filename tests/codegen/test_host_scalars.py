@@ -107,3 +107,19 @@ def test_order_of_nan_and_signed_zero(op, dtype):
     np.testing.assert_array_equal(got[number].view(np.uint8), want[number].view(np.uint8))
     np.testing.assert_array_equal(interp.decode(got, loop.outputs[0].dtype),
                                   interp.decode(want, loop.outputs[0].dtype))
+
+
+@pytest.mark.parametrize("middle", ["int32", "int64", "int16"])
+def test_the_integer_zero_has_no_sign(middle):
+    loop = samples.kernel(
+        ["float16"], ["float32"], "m0",
+        "%0 = load in0 [m0] : float16",
+        "%1 = cast %0 : float32 [m0]",
+        "%2 = cast %1 : {} [m0]".format(middle),
+        "%3 = cast %2 : float32 [m0]",
+        "store out0 [m0] %3",
+    )
+    x = np.array([-0.3, 0.3, -0.0, 1.7, -1.7] * 8, np.float16)
+    got = run(loop, x)
+    np.testing.assert_array_equal(got, np.trunc(x.astype(np.float32)))
+    assert not np.signbit(got[got == 0]).any()

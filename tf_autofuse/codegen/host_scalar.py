@@ -110,7 +110,10 @@ def cast_expression(text: str, source: str, target: str) -> str:
     if target == "bool":
         return "%s != 0" % text
     if target in NARROW_FLOATS:
-        return "float_to_%s((float)%s)" % (_NARROW_NAMES[target], text)
+        wide = "from_integer<float>(%s)" if source in INTS else "(float)%s"
+        return "float_to_%s(%s)" % (_NARROW_NAMES[target], wide % text)
+    if source in INTS and target in FLOATS:
+        return "from_integer<%s>(%s)" % (VALUE_TYPES[target], text)
     if real and target in INTS:
         step = {"int64": "to_int64", "uint64": "to_uint64", "uint32": "to_int64"}
         return "(%s)%s(%s)" % (VALUE_TYPES[target], step.get(target, "to_int32"), text)

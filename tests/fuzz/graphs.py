@@ -1,0 +1,174 @@
+"""Random TensorFlow graphs for differential tests: valid by construction, printable, shrinkable.
+
+Only operators whose result IEEE 754 or integer arithmetic fixes to the bit are used, so that the
+fused graph must equal TensorFlow's exactly. A `Program` prints as a few lines of Python.
+"""
+from typing import List, NamedTuple, Tuple
+
+import numpy as np
+import tensorflow as tf
+from hypothesis import strategies as st
+
+FLOATS = ("float32", "float16")
+NUMBERS = FLOATS + ("int32",)
+DTYPES = NUMBERS + ("bool",)
+SIZES = (1, 2, 3, 5, 8, 17, 33, 0)
+EDGES = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 65504.0, 6e-8, 1e30]
+
+UNARY = {
+    "tf.negative": NUMBERS, "tf.abs": NUMBERS, "tf.nn.relu": FLOATS, "tf.square": NUMBERS,
+    "tf.sqrt": FLOATS, "tf.logical_not": ("bool",),
+}
+BINARY = {
+    "tf.add": NUMBERS, "tf.subtract": NUMBERS, "tf.multiply": NUMBERS, "tf.divide": FLOATS,
+    "tf.maximum": NUMBERS, "tf.minimum": NUMBERS, "tf.logical_and": ("bool",),
+    "tf.logical_or": ("bool",),
+}
+COMPARE = ("tf.greater", "tf.less_equal", "tf.equal", "tf.not_equal")
+REDUCE = {
+    "tf.reduce_max": NUMBERS, "tf.reduce_min": NUMBERS, "tf.reduce_sum": ("int32",),
+}
+
+
+class Step(NamedTuple):
+    """`text` is the right-hand side of the Python line; dims are those of the result."""
+
+    text: str
+    dtype: str
+    dims: Tuple[int, ...]
+    joins: bool
+
+
+class Program(NamedTuple):
+    """`inputs` are (dtype, dims, placeholder dims); `outputs` index inputs and steps together."""
+
+    inputs: Tuple[Tuple[str, Tuple[int, ...], Tuple], ...]
+    steps: Tuple[Step, ...]
+    outputs: Tuple[int, ...]
+    seed: int
+
+    def __repr__(self) -> str:
+        lines = ["", "# seed %d" % self.seed]
+        for number, (dtype, dims, shape) in enumerate(self.inputs):
+            lines.append("v%d = input(%r, %r)  # of %r" % (number, dtype, list(shape), dims))
+        first = len(self.inputs)
+        lines += ["v%d = %s" % (first + i, step.text) for i, step in enumerate(self.steps)]
+        lines.append("fetch(%s)" % ", ".join("v%d" % i for i in self.outputs))
+        return "\n".join(lines)
+
+    def build(self, *inputs):
+        """The outputs as tensors."""
+        env = {"tf": tf, "tf1": tf.compat.v1}
+        env.update(("v%d" % i, tensor) for i, tensor in enumerate(inputs))
+        for i, step in enumerate(self.steps):
+            env["v%d" % (len(inputs) + i)] = eval(step.text, env)
+        return [env["v%d" % i] for i in self.outputs]
+
+    def arrays(self) -> List[np.ndarray]:
+        """Input values, special ones among them."""
+        rng = np.random.RandomState(self.seed)
+        return [_values(rng, dtype, dims) for dtype, dims, _ in self.inputs]
+
+
+def _values(rng, dtype, dims):
+    if dtype == "bool":
+        return np.asarray(rng.rand(*dims) < 0.5)
+    if dtype == "int32":
+        wide = np.asarray(rng.randint(-(2 ** 31), 2 ** 31 - 1, dims, dtype=np.int64))
+        return np.where(rng.rand(*dims) < 0.3, wide, wide % 7 - 3).astype(np.int32)
+    values = np.asarray(rng.randn(*dims) * 4)
+    edges = np.asarray(rng.choice(EDGES, dims))
+    with np.errstate(all="ignore"):
+        return np.where(rng.rand(*dims) < 0.2, edges, values).astype(np.float32).astype(dtype)
+
+
+@st.composite
+def programs(draw, max_steps=12):
+    """A program of one base shape, to which all tensors that meet can be broadcast."""
+    base = tuple(draw(st.lists(st.sampled_from(SIZES), max_size=4)))
+    values: List[Step] = []
+    inputs = []
+    for _ in range(draw(st.integers(1, 3))):
+        dims = _smaller(draw, base)
+        dtype = draw(st.sampled_from(DTYPES))
+        shape = tuple(None if draw(st.integers(0, 4)) == 0 else size for size in dims)
+        inputs.append((dtype, dims, shape))
+        values.append(Step("", dtype, dims, True))
+    steps = []
+    for _ in range(draw(st.integers(2, max_steps))):
+        step = _step(draw, values, base)
+        steps.append(step)
+        values.append(step)
+    last = len(values) - 1
+    chosen = draw(st.lists(st.integers(len(inputs), last), max_size=2))
+    return Program(
+        tuple(inputs), tuple(steps), tuple(sorted(set(chosen + [last]))),
+        draw(st.integers(0, 2 ** 31 - 1)),
+    )
+
+
+def _smaller(draw, base):
+    dims = [size if draw(st.integers(0, 3)) else 1 for size in base]
+    return tuple(dims[draw(st.integers(0, 1)) and draw(st.integers(0, len(dims))):])
+
+
+def _step(draw, values, base) -> Step:
+    index = draw(st.integers(max(0, len(values) - 4), len(values) - 1))
+    x, name = values[index], "v%d" % index
+    kinds = ["unary", "cast", "binary", "select"] + (["reduce", "view"] if x.dims else [])
+    kind = draw(st.sampled_from(kinds))
+    if kind == "unary":
+        op = draw(st.sampled_from([op for op, dtypes in UNARY.items() if x.dtype in dtypes]))
+        return Step("%s(%s)" % (op, name), x.dtype, x.dims, x.joins)
+    if kind == "reduce" and x.dtype != "bool":
+        return _reduce(draw, x, name)
+    if kind == "view":
+        return _view(draw, x, name, base)
+    if kind in ("binary", "select") and x.joins:
+        return _meet(draw, values, kind, index)
+    target = draw(st.sampled_from([dtype for dtype in DTYPES if dtype != x.dtype]))
+    return Step("tf.cast(%s, %r)" % (name, target), target, x.dims, x.joins)
+
+
+def _reduce(draw, x, name) -> Step:
+    op = draw(st.sampled_from([op for op, dtypes in REDUCE.items() if x.dtype in dtypes]))
+    axes = sorted(draw(st.sets(st.integers(0, len(x.dims) - 1), min_size=1)))
+    keep = draw(st.booleans())
+    dims = tuple(
+        1 if i in axes else size for i, size in enumerate(x.dims) if keep or i not in axes
+    )
+    text = "%s(%s, axis=%r, keepdims=%r)" % (op, name, axes, keep)
+    return Step(text, x.dtype, dims, x.joins and (keep or not dims))
+
+
+def _view(draw, x, name, base) -> Step:
+    if x.joins and draw(st.booleans()):
+        return Step("tf.broadcast_to(%s, %r)" % (name, list(base)), x.dtype, base, True)
+    at = draw(st.integers(0, len(x.dims)))
+    dims = x.dims[:at] + (1,) + x.dims[at:]
+    return Step("tf.expand_dims(%s, %d)" % (name, at), x.dtype, dims, x.joins and at == 0 and (
+        len(dims) <= len(base)))
+
+
+def _meet(draw, values, kind, index) -> Step:
+    """An operator on several values, cast to one dtype where they differ."""
+    others = [i for i, value in enumerate(values) if value.joins]
+    x = values[index]
+    picks = [draw(st.sampled_from(others)) for _ in range(2)]
+    dtype = x.dtype if kind == "binary" else values[picks[0]].dtype
+
+    def form(i, wanted):
+        return "v%d" % i if values[i].dtype == wanted else "tf.cast(v%d, %r)" % (i, wanted)
+
+    if kind == "select":
+        used = [index] + picks
+        dims = np.broadcast(*[np.empty(values[i].dims) for i in used]).shape
+        text = "tf.compat.v2.where(%s, %s, %s)" % (
+            form(index, "bool"), form(picks[0], dtype), form(picks[1], dtype))
+        return Step(text, dtype, dims, True)
+    dims = np.broadcast(np.empty(x.dims), np.empty(values[picks[0]].dims)).shape
+    operands = "%s, %s" % ("v%d" % index, form(picks[0], dtype))
+    if dtype != "bool" and draw(st.integers(0, 3)) == 0:
+        return Step("%s(%s)" % (draw(st.sampled_from(COMPARE)), operands), "bool", dims, True)
+    op = draw(st.sampled_from([op for op, dtypes in BINARY.items() if dtype in dtypes]))
+    return Step("%s(%s)" % (op, operands), dtype, dims, True)

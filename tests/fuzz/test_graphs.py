@@ -1,0 +1,47 @@
+"""Random graphs, fused and not: the results are equal to the bit."""
+import os
+
+import numpy as np
+import tensorflow as tf
+from hypothesis import HealthCheck, Phase, given, settings
+
+import tf_autofuse
+from fuzz.graphs import programs
+
+GRAPHS = int(os.environ.get("AUTOFUSE_FUZZ_GRAPHS", "60"))
+
+
+def run(program):
+    with tf.Graph().as_default():
+        inputs = [tf.compat.v1.placeholder(dtype, shape) for dtype, _, shape in program.inputs]
+        outputs = program.build(*inputs)
+        with tf.compat.v1.Session() as session:
+            return session.run(outputs, dict(zip(inputs, program.arrays())))
+
+
+def assert_same_bits(got, expected):
+    assert got.dtype == expected.dtype and got.shape == expected.shape
+    if got.dtype.kind != "f":
+        np.testing.assert_array_equal(got, expected)
+        return
+    nan = np.isnan(expected)
+    np.testing.assert_array_equal(np.isnan(got), nan)
+    np.testing.assert_array_equal(got[~nan], expected[~nan])
+    np.testing.assert_array_equal(np.signbit(got[~nan]), np.signbit(expected[~nan]))
+
+
+@settings(
+    max_examples=GRAPHS, deadline=None, derandomize=GRAPHS <= 100, database=None,
+    suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink),
+)
+@given(programs())
+def test_fused_equals_unfused(program):
+    tf_autofuse.disable()
+    expected = run(program)
+    tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+    try:
+        got = run(program)
+    finally:
+        tf_autofuse.disable()
+    for ours, theirs in zip(got, expected):
+        assert_same_bits(np.asarray(ours), np.asarray(theirs))
