@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import Any, Dict, List, Sequence, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from tf_autofuse import flags
 from tf_autofuse.autofuse.api import is_host
@@ -35,10 +35,11 @@ _COUNTER = itertools.count()
 Planned = Tuple[Cluster, KernelPlan]
 
 
-def fuse_graph(graph: Any, context: Any) -> int:
+def fuse_graph(graph: Any, context: Any, for_chip: Optional[bool] = None) -> int:
     """Fuse what can be fused in the direct nodes of `graph`; the number of fused nodes.
 
-    `context` is the PassContext of GE. Raises only with --strict=true.
+    `context` is the PassContext of GE. With `for_chip`, by default for graphs of GE itself, what
+    the chip has no instruction for stays unfused. Raises only with --strict=true.
     """
     dump_stage(graph, "AutofuseOptimize_Entry")
     view = GraphView(graph)
@@ -50,6 +51,8 @@ def fuse_graph(graph: Any, context: Any) -> int:
     planned: List[Planned] = []
     for cluster in clustering.clusters:
         planned += _plan(view, cluster, alone)
+    if not is_host(graph) if for_chip is None else for_chip:
+        planned = _for_chip(planned, alone)
     libraries = _build(graph, planned)
     count = 0
     for cluster, plan in planned:
@@ -96,11 +99,16 @@ def _build(graph: Any, planned: Sequence[Planned]) -> Dict[str, Union[str, Build
     return compile_many(sorted(sources.items()))
 
 
+def _for_chip(planned: Sequence[Planned], alone: List[UnfusedEntry]) -> List[Planned]:
+    """The plans that have a kernel for the chip."""
+    for cluster, plan in planned:
+        if plan.missing:
+            _leave(cluster, "SCHEDULE", ScheduleError(plan.missing.strip()), alone)
+    return [item for item in planned if not item[1].missing]
+
+
 def _finish(graph, view, cluster, plan, libraries, context, alone) -> int:
     library = libraries[plan.key]
-    if plan.missing and not is_host(graph):
-        _leave(cluster, "SCHEDULE", ScheduleError(plan.missing.strip()), alone)
-        return 0
     if isinstance(library, BuildError):
         _leave(cluster, "BUILD", library, alone)
         return 0

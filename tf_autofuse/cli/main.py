@@ -7,11 +7,11 @@ import sys
 from typing import List, Optional
 
 import tf_autofuse
-from tf_autofuse.cli import env, run, verify
+from tf_autofuse.cli import env, fuse, run, verify
 from tf_autofuse.errors import AutofuseError
 
 BAD_INPUT = 2
-COMMANDS = (run, verify, env)
+COMMANDS = (run, fuse, verify, env)
 
 
 def main(argv: Optional[List[str]] = None) -> int:
