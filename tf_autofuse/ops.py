@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Dict, FrozenSet, Tuple
 
-from tf_autofuse.loop.ops import ALL_FLOATS, BOOL
+from tf_autofuse.loop.ops import ALL_FLOATS, BOOL, INTS
 
 ELEMENTWISE = "elementwise"
 BROADCAST = "broadcast"
@@ -16,9 +16,14 @@ REDUCE = "reduce"
 VIEW = "view"
 
 FLOAT = frozenset(ALL_FLOATS)
-INT32 = frozenset(("int32",))
-NUMERIC = FLOAT | INT32
+WIDE_FLOAT = frozenset(("float32", "float64"))
+SIGNED = frozenset(("int8", "int16", "int32", "int64"))
+NUMERIC = FLOAT | INTS
+SIGNED_NUMERIC = FLOAT | SIGNED
 EVERY = NUMERIC | BOOL
+# Types of TensorFlow kernels that exist for few integers only.
+INT32_64 = frozenset(("int32", "int64"))
+SPECIAL = WIDE_FLOAT | frozenset(("float16",))
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ def _row(
 _NATURAL = ("base", "scale", "shift")
 _KEEP = ("keep_dims",)
 _FORMAT = ("data_format",)
+_SLOPE = ("negative_slope",)
+_SCALES = ("alpha", "scale", "input_scale")
 
 
 _ROWS = (
@@ -66,8 +73,8 @@ _ROWS = (
     _row("BroadcastTo", BROADCAST, EVERY, "broadcast", data=1),
     _row("Tile", BROADCAST, EVERY, "broadcast", data=1),
     # element-wise, one input
-    _row("Abs", ELEMENTWISE, NUMERIC, "map:abs"),
-    _row("Neg", ELEMENTWISE, NUMERIC, "map:neg"),
+    _row("Abs", ELEMENTWISE, SIGNED_NUMERIC, "map:abs"),
+    _row("Neg", ELEMENTWISE, SIGNED_NUMERIC, "map:neg"),
     _row("Relu", ELEMENTWISE, NUMERIC, "relu"),
     _row("Exp", ELEMENTWISE, FLOAT, "natural:exp", attrs=_NATURAL),
     _row("Log", ELEMENTWISE, FLOAT, "natural:log", attrs=_NATURAL),
@@ -78,6 +85,43 @@ _ROWS = (
     _row("Square", ELEMENTWISE, NUMERIC, "square"),
     _row("Reciprocal", ELEMENTWISE, FLOAT, "reciprocal"),
     _row("Inv", ELEMENTWISE, FLOAT, "reciprocal"),
+    _row("Sign", ELEMENTWISE, SIGNED_NUMERIC, "by_kind:sign|int_sign"),
+    _row("Floor", ELEMENTWISE, FLOAT, "map:floor"),
+    _row("Ceil", ELEMENTWISE, FLOAT, "map:ceil"),
+    _row("Rint", ELEMENTWISE, WIDE_FLOAT, "map:rint"),
+    _row("Round", ELEMENTWISE, FLOAT, "map:rint"),
+    _row("Expm1", ELEMENTWISE, FLOAT, "map:expm1"),
+    _row("Log1p", ELEMENTWISE, FLOAT, "map:log1p"),
+    _row("Sin", ELEMENTWISE, FLOAT, "map:sin"),
+    _row("Cos", ELEMENTWISE, FLOAT, "map:cos"),
+    _row("Tan", ELEMENTWISE, FLOAT, "map:tan"),
+    _row("Asin", ELEMENTWISE, FLOAT, "map:asin"),
+    _row("Acos", ELEMENTWISE, FLOAT, "map:acos"),
+    _row("Atan", ELEMENTWISE, FLOAT, "map:atan"),
+    _row("Sinh", ELEMENTWISE, FLOAT, "map:sinh"),
+    _row("Cosh", ELEMENTWISE, FLOAT, "map:cosh"),
+    _row("Asinh", ELEMENTWISE, FLOAT, "map:asinh"),
+    _row("Acosh", ELEMENTWISE, FLOAT, "map:acosh"),
+    _row("Atanh", ELEMENTWISE, FLOAT, "map:atanh"),
+    _row("Erf", ELEMENTWISE, FLOAT, "map:erf"),
+    _row("Erfc", ELEMENTWISE, FLOAT, "map:erfc"),
+    _row("Erfinv", ELEMENTWISE, WIDE_FLOAT, "map:erfinv"),
+    _row("Ndtri", ELEMENTWISE, WIDE_FLOAT, "map:ndtri"),
+    _row("Lgamma", ELEMENTWISE, SPECIAL, "map:lgamma"),
+    _row("Digamma", ELEMENTWISE, SPECIAL, "map:digamma"),
+    _row("Relu6", ELEMENTWISE, NUMERIC, "relu6"),
+    _row("LeakyRelu", ELEMENTWISE, FLOAT, "leaky_relu", attrs=_SLOPE),
+    _row("Elu", ELEMENTWISE, FLOAT, "elu", attrs=_SCALES),
+    _row("Selu", ELEMENTWISE, FLOAT, "map:selu"),
+    _row("Softplus", ELEMENTWISE, FLOAT, "map:softplus"),
+    _row("Softsign", ELEMENTWISE, FLOAT, "map:softsign"),
+    _row("IsNan", ELEMENTWISE, FLOAT, "is_nan"),
+    _row("IsInf", ELEMENTWISE, FLOAT, "is_inf"),
+    _row("IsFinite", ELEMENTWISE, FLOAT, "is_finite"),
+    _row("ZerosLike", ELEMENTWISE, EVERY, "like:0"),
+    _row("OnesLike", ELEMENTWISE, EVERY, "like:1"),
+    _row("Invert", ELEMENTWISE, INTS, "map:bit_not"),
+    _row("PopulationCount", ELEMENTWISE, INTS, "count_bits"),
     _row("LogicalNot", ELEMENTWISE, BOOL, "map:not"),
     _row("Cast", ELEMENTWISE, EVERY, "cast"),
     # element-wise with broadcast
@@ -86,10 +130,29 @@ _ROWS = (
     _row("Sub", BROADCAST, NUMERIC, "map:sub"),
     _row("Mul", BROADCAST, NUMERIC, "map:mul"),
     _row("RealDiv", BROADCAST, FLOAT, "map:div"),
-    _row("Div", BROADCAST, FLOAT, "map:div"),
+    _row("Div", BROADCAST, NUMERIC, "by_kind:div|trunc_div"),
     _row("Maximum", BROADCAST, NUMERIC, "map:max"),
     _row("Minimum", BROADCAST, NUMERIC, "map:min"),
-    _row("SquaredDifference", BROADCAST, NUMERIC, "squared_difference"),
+    _row("SquaredDifference", BROADCAST, FLOAT | INT32_64, "squared_difference"),
+    _row("DivNoNan", BROADCAST, FLOAT, "map:div_no_nan"),
+    _row("MulNoNan", BROADCAST, FLOAT, "map:mul_no_nan"),
+    _row("Xdivy", BROADCAST, FLOAT, "map:xdivy"),
+    _row("Xlogy", BROADCAST, FLOAT, "map:xlogy"),
+    _row("Xlog1py", BROADCAST, FLOAT, "map:xlog1py"),
+    _row("FloorDiv", BROADCAST, NUMERIC, "quotient:floor"),
+    _row("TruncateDiv", BROADCAST, NUMERIC, "quotient:trunc"),
+    _row("FloorMod", BROADCAST, NUMERIC, "by_kind:floor_mod|int_floor_mod"),
+    _row("TruncateMod", BROADCAST, WIDE_FLOAT | INT32_64, "by_kind:fmod|trunc_mod"),
+    _row("Mod", BROADCAST, WIDE_FLOAT | INT32_64, "by_kind:fmod|trunc_mod"),
+    _row("Pow", BROADCAST, SIGNED_NUMERIC, "pow"),
+    _row("Atan2", BROADCAST, FLOAT, "map:atan2"),
+    _row("NextAfter", BROADCAST, WIDE_FLOAT, "map:next_after"),
+    _row("BitwiseAnd", BROADCAST, INTS, "map:bit_and"),
+    _row("BitwiseOr", BROADCAST, INTS, "map:bit_or"),
+    _row("BitwiseXor", BROADCAST, INTS, "map:bit_xor"),
+    _row("LeftShift", BROADCAST, INTS, "map:shift_left"),
+    _row("RightShift", BROADCAST, INTS, "map:shift_right"),
+    _row("ApproximateEqual", ELEMENTWISE, WIDE_FLOAT, "approximate_equal", attrs=("tolerance",)),
     _row("Greater", BROADCAST, NUMERIC, "map:gt"),
     _row("GreaterEqual", BROADCAST, NUMERIC, "map:ge"),
     _row("Less", BROADCAST, NUMERIC, "map:lt"),
@@ -100,10 +163,18 @@ _ROWS = (
     _row("LogicalOr", BROADCAST, BOOL, "map:or"),
     _row("Select", BROADCAST, BOOL, "select_v1"),
     _row("SelectV2", BROADCAST, BOOL, "map:select"),
+    _row("ClipByValue", BROADCAST, NUMERIC, "clip"),
     _row("BiasAdd", BROADCAST, NUMERIC, "bias_add", attrs=_FORMAT),
     _row("AddN", BROADCAST, NUMERIC, "add_n"),
+    _row("AccumulateNV2", BROADCAST, NUMERIC, "add_n"),
     # gradients
     _row("ReluGrad", ELEMENTWISE, NUMERIC, "relu_grad"),
+    _row("Relu6Grad", ELEMENTWISE, NUMERIC, "relu6_grad"),
+    _row("LeakyReluGrad", ELEMENTWISE, FLOAT, "leaky_relu_grad", attrs=_SLOPE),
+    _row("EluGrad", ELEMENTWISE, FLOAT, "gradient:elu_grad"),
+    _row("SeluGrad", ELEMENTWISE, FLOAT, "gradient:selu_grad"),
+    _row("SoftplusGrad", ELEMENTWISE, FLOAT, "gradient:softplus_grad"),
+    _row("SoftsignGrad", ELEMENTWISE, FLOAT, "gradient:softsign_grad"),
     _row("TanhGrad", ELEMENTWISE, FLOAT, "gradient:tanh_grad"),
     _row("SigmoidGrad", ELEMENTWISE, FLOAT, "gradient:sigmoid_grad"),
     _row("RsqrtGrad", ELEMENTWISE, FLOAT, "gradient:rsqrt_grad"),
@@ -112,11 +183,15 @@ _ROWS = (
     _row("InvGrad", ELEMENTWISE, FLOAT, "gradient:reciprocal_grad"),
     # reductions
     _row("ReduceSum", REDUCE, NUMERIC, "reduce:sum", "Sum", attrs=_KEEP),
-    _row("ReduceMean", REDUCE, FLOAT, "reduce:mean", "Mean", attrs=_KEEP),
+    _row("ReduceMean", REDUCE, NUMERIC, "reduce:mean", "Mean", attrs=_KEEP),
     _row("ReduceMax", REDUCE, NUMERIC, "reduce:max", "Max", attrs=_KEEP),
     _row("ReduceMin", REDUCE, NUMERIC, "reduce:min", "Min", attrs=_KEEP),
     _row("ReduceProd", REDUCE, NUMERIC, "reduce:prod", "Prod", attrs=_KEEP),
-    _row("BiasAddGrad", REDUCE, FLOAT, "bias_add_grad", attrs=_FORMAT),
+    _row("ReduceAll", REDUCE, BOOL, "reduce:all", "All", attrs=_KEEP),
+    _row("ReduceAny", REDUCE, BOOL, "reduce:any", "Any", attrs=_KEEP),
+    _row("EuclideanNorm", REDUCE, NUMERIC, "euclidean_norm", attrs=_KEEP),
+    _row("L2Loss", REDUCE, FLOAT, "l2_loss"),
+    _row("BiasAddGrad", REDUCE, NUMERIC, "bias_add_grad", attrs=_FORMAT),
 )
 
 OPS: Dict[str, OpInfo] = {row.ge: row for row in _ROWS}

@@ -175,3 +175,20 @@ def test_debug_keeps_bundles_in_the_debug_folder(tmp_path):
     )
     node = fuse(chain("Abs", "Exp"))["AutofusedKernel"]
     assert node.get_attr("bundle_dir").startswith(str(tmp_path / "d"))
+
+
+def test_a_missing_instruction_leaves_the_kernel_to_the_cpu():
+    node = fuse(chain("Abs", "Tan", "Exp"))["AutofusedKernel"]
+    (entry,) = RECORDER.report({}).kernels
+    assert entry.op_types == ("Abs", "Tan", "Exp")
+    with open(entry.source) as handle:
+        assert handle.read() == "Ascend910B: no vector form of tan for float32 (%s)\n" % (
+            entry.op_names[1])
+    files = set(os.listdir(node.get_attr("bundle_dir")))
+    assert files == {"host_kernel.cpp", "kernel.json", "loop.txt", "no_ascendc.txt"}
+
+
+def test_a_missing_instruction_fuses_nothing_where_the_chip_would_run_it(monkeypatch):
+    monkeypatch.setattr(pipeline, "is_host", lambda graph: False)
+    assert "AutofusedKernel" not in fuse(chain("Abs", "Tan", "Exp"))
+    assert set(unfused_codes().values()) == {"SCHEDULE"}

@@ -45,7 +45,7 @@ class KernelPlan(NamedTuple):
 
     @property
     def missing(self) -> Optional[str]:
-        """Why there is no Ascend C text, so that only the CPU runs this kernel; None if there is."""
+        """Why there is no Ascend C text and only the CPU runs this kernel; None if there is."""
         return self.files.get(MISSING_FILE)
 
     @property
@@ -80,7 +80,13 @@ def _print(merged: LoopKernel, soc: str) -> Tuple[str, str, Dict[str, str]]:
     missing = missing_instruction(merged)
     if missing:
         return _print_for_cpu(merged, soc, missing)
-    kernel = schedule(merged, platform)
+    try:
+        kernel = schedule(merged, platform)
+    except ScheduleError as error:
+        # An instruction that only the schedule wanted; cutting the cluster would not help.
+        if error.message.startswith("no vector"):
+            return _print_for_cpu(merged, soc, error.message)
+        raise
     key = kernel_key(kernel)
     ascendc = print_ascendc(kernel, platform)
     kernel_class = "reduce" if merged.reduce_axes else "pointwise"

@@ -10,9 +10,7 @@ from typing import Set
 
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.ir import LoopKernel, Map, Reduce
-
-HEAVY = frozenset(("exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "div"))
-"""Operations worth storing rather than computing again for every row."""
+from tf_autofuse.loop.ops import HEAVY
 
 
 def check(kernel: LoopKernel) -> None:

@@ -87,6 +87,12 @@ MAP_OPS["next_after"] = MapOp(2, FLOATS, "same", np.nextafter)
 MAP_OPS["count_bits"] = MapOp(1, INTS, "any", count_bits)
 """`select` takes a bool condition and two operands of the result type. `count_bits` gives uint8."""
 
+_LIGHT_FUNCTIONS = frozenset(("floor", "ceil", "rint", "trunc", "sign", "mul_no_nan"))
+HEAVY = (frozenset(REAL_FUNCTIONS) - _LIGHT_FUNCTIONS) | frozenset(
+    ("sqrt", "div", "trunc_div", "trunc_mod", "floor_div", "int_floor_mod", "int_pow")
+)
+"""Operations worth storing rather than computing again for every row."""
+
 
 @dataclass(frozen=True)
 class ReduceOp:

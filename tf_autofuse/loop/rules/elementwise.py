@@ -21,12 +21,6 @@ def lower_by_kind(low, op: Operator, names: str):
     return apply(low, real if args[0].dtype in ALL_FLOATS else integer, args)
 
 
-def lower_round(low, op: Operator, _: str):
-    """Half to even; an integer stays as it is."""
-    (x,) = args_of(low, op)
-    return apply(low, "rint", [x]) if x.dtype in ALL_FLOATS else x
-
-
 def lower_cast(low, op: Operator, _: str):
     """Conversion to the dtype of the result, through float32 where a 16-bit float meets another."""
     (x,) = args_of(low, op)
@@ -109,7 +103,6 @@ def lower_quotient(low, op: Operator, step: str):
 ELEMENTWISE: Dict[str, Callable] = {
     "map": lower_map,
     "by_kind": lower_by_kind,
-    "round": lower_round,
     "cast": lower_cast,
     "select_v1": lower_select_v1,
     "clip": lower_clip,
