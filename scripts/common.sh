@@ -125,11 +125,11 @@ tf_python() {
 # setup_tf tf1|tf2|latest : environment with TensorFlow, this package (editable) and its C++ parts.
 setup_tf() {
   local which="$1" python venv requirements
-  mapfile -t requirements < <(tf_requirements "$which")
+  mapfile -t requirements < <(tf_requirements "$which" && test_tools "$which")
   venv="$(tf_venv "$which")"
   python="$(tf_python "$which")" || die "$(missing_python "$which")"
   ensure_cxx
-  ensure_venv "$venv" "$python" "${requirements[@]}" pybind11==2.13.6 "$(pytest_of "$which")"
+  ensure_venv "$venv" "$python" "${requirements[@]}" pybind11==2.13.6
   ensure_headers "$venv"
   ensure_package "$venv"
 }
@@ -142,8 +142,13 @@ missing_python() {
   esac
 }
 
-pytest_of() {
-  if [[ "$1" == tf1 ]]; then echo pytest==7.4.4; else echo 'pytest<9'; fi
+# The random-graph tests, which need hypothesis, run on the latest TensorFlow only.
+test_tools() {
+  case "$1" in
+    tf1) echo pytest==7.4.4 ;;
+    tf2) echo 'pytest<9' ;;
+    *) printf '%s\n' 'pytest<9' 'hypothesis>=6.100' ;;
+  esac
 }
 
 # This package, editable, and the shim. The shim's own builder knows whether it is up to date.
