@@ -21,6 +21,10 @@ AUTOFUSE_DEVICE_EXPORT int32_t autofuse_device_abi_version(void);
 /* Name of the kernel's entry function. */
 AUTOFUSE_DEVICE_EXPORT const char* autofuse_device_entry(void);
 
+/* The chip that the kernel was scheduled for: its name and the number of its architecture. */
+AUTOFUSE_DEVICE_EXPORT const char* autofuse_device_chip(void);
+AUTOFUSE_DEVICE_EXPORT int32_t autofuse_device_npu_arch(void);
+
 /* Bytes of the tiling structure. */
 AUTOFUSE_DEVICE_EXPORT int64_t autofuse_device_tiling_bytes(void);
 

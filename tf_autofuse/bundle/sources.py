@@ -5,6 +5,7 @@ import hashlib
 
 from tf_autofuse.codegen.ascendc import print_ascendc
 from tf_autofuse.kernel.ir import Kernel
+from tf_autofuse.platforms import platform
 from tf_autofuse.tiling.cpp import print_tiling
 
 STRUCT = "DeviceTiling"
@@ -33,6 +34,10 @@ AUTOFUSE_DEVICE_EXPORT int32_t autofuse_device_abi_version(void) {{
 }}
 
 AUTOFUSE_DEVICE_EXPORT const char* autofuse_device_entry(void) {{ return "{entry}"; }}
+
+AUTOFUSE_DEVICE_EXPORT const char* autofuse_device_chip(void) {{ return "{chip}"; }}
+
+AUTOFUSE_DEVICE_EXPORT int32_t autofuse_device_npu_arch(void) {{ return {arch}; }}
 
 AUTOFUSE_DEVICE_EXPORT int64_t autofuse_device_tiling_bytes(void) {{ return sizeof({struct}); }}
 
@@ -84,7 +89,9 @@ def tiling_source(kernel: Kernel, entry: str) -> str:
     """C++ of the tiling library (csrc/core/device_tiling.h) of a kernel."""
     head = '#include "device_tiling.h"\n\nnamespace {\n\n'
     body = print_tiling(kernel, STRUCT, FUNCTION)
-    tail = _TILING_TAIL.format(entry=entry, struct=STRUCT, function=FUNCTION)
+    chip = platform(kernel.platform)
+    tail = _TILING_TAIL.format(entry=entry, struct=STRUCT, function=FUNCTION, chip=chip.name,
+                               arch=chip.npu_arch)  # fmt: skip
     return head + body.replace("#include <stdint.h>\n\n", "") + "\n}  // namespace\n" + tail
 
 

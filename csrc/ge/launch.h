@@ -1,0 +1,34 @@
+// Launching a kernel: its arguments as the device sees them.
+#ifndef AUTOFUSE_GE_LAUNCH_H_
+#define AUTOFUSE_GE_LAUNCH_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "acl/acl.h"
+#include "files.h"
+#include "graph/custom_op.h"
+
+namespace autofuse {
+
+// One launch. `addresses` are those of inputs, outputs and workspace; that of the tiling data, the
+// kernel's last argument, is added by the launch.
+struct Launch {
+  aclrtFuncHandle function = nullptr;
+  uint32_t blocks = 1;
+  std::vector<uint64_t> addresses;
+  Bytes tiling;
+};
+
+// Position of the addresses among the argument blocks of a node, for UpdateAddresses; the tiling
+// data is block 0.
+constexpr size_t kAddressBlock = 1;
+
+// Starts the kernel on the context's stream. The arguments live in device memory of GE where the
+// context has some, so that a static graph can refresh them; else they go along with the launch.
+bool Start(const Launch& launch, gert::EagerOpExecutionContext* context, std::string* error);
+
+}  // namespace autofuse
+
+#endif  // AUTOFUSE_GE_LAUNCH_H_
