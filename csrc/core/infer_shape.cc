@@ -54,7 +54,8 @@ bool InferOutputs(const ShapeSpec& spec, const int64_t* flat,
   for (const TensorSpec& output : spec.outputs()) {
     outputs->emplace_back();
     for (const DimSpec& dim : output.dims) {
-      const int64_t size = unknowns.Open(dim) ? kUnknownSize : ShapeSpec::DimSize(dim, sizes.data());
+      const int64_t size =
+          unknowns.Open(dim) ? kUnknownSize : ShapeSpec::DimSize(dim, sizes.data());
       outputs->back().push_back(size);
     }
   }

@@ -53,8 +53,7 @@ bool Take(const Bytes& bytes, size_t* at, Bytes* block) {
 }  // namespace
 
 std::shared_ptr<DeviceKernel> KernelStore::Get(const std::string& key,
-                                               const std::string& bundle_dir,
-                                               std::string* error) {
+                                               const std::string& bundle_dir, std::string* error) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = kernels_.find(key);
   if (found != kernels_.end()) return found->second;

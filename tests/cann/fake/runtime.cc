@@ -1,0 +1,216 @@
+// A runtime without a device: aclrtc builds kernels for the twin with the host's compiler, and a
+// launch runs them there. Every buffer must be one this file knows.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <regex>
+
+#include "acl/acl.h"
+#include "acl/acl_rt_compile.h"
+#include "fake.h"
+
+// As in twin_driver.h, whose code belongs into the kernel's library.
+struct AscendcTwinRun {
+  uint8_t* const* pointers;
+  const int64_t* bytes;
+  const int32_t* kinds;
+  int64_t* read;
+  int64_t* written;
+  const uint8_t* tiling;
+  int64_t tiling_bytes;
+  int64_t tiling_key;
+  int32_t buffers;
+  int32_t block_dim;
+  int32_t vector_cores;
+  int32_t ub_bytes;
+  int32_t check;
+};
+
+struct AscendcTwinReport {
+  int64_t vector_instructions, vector_repeats;
+  int64_t core;
+  int32_t line;
+  char api[64], rule[64], text[512];
+};
+
+namespace {
+
+struct Program {
+  std::string source, name, log, binary;
+};
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+}
+
+aclError Launch(aclrtFuncHandle function, uint32_t blocks, const uint64_t* addresses,
+                size_t count) {
+  using Run = int32_t (*)(const AscendcTwinRun*, AscendcTwinReport*);
+  std::vector<uint8_t*> pointers;
+  std::vector<int64_t> bytes;
+  std::vector<int32_t> kinds;
+  for (size_t i = 0; i + 1 < count; ++i) {
+    const bool workspace = i + 2 == count;
+    const Buffer* buffer = fake::Find(reinterpret_cast<void*>(addresses[i]));
+    if (buffer == nullptr && !workspace) return 107002;
+    pointers.push_back(reinterpret_cast<uint8_t*>(addresses[i]));
+    bytes.push_back(buffer == nullptr ? 0 : buffer->bytes);
+    kinds.push_back(workspace ? 2 : buffer->kind);
+  }
+  const Buffer* tiling = fake::Find(reinterpret_cast<void*>(addresses[count - 1]));
+  if (tiling == nullptr) return 107003;
+  std::vector<int64_t> read(bytes.size()), written(bytes.size());
+  AscendcTwinRun run = {};
+  run.pointers = pointers.data();
+  run.bytes = bytes.data();
+  run.kinds = kinds.data();
+  run.read = read.data();
+  run.written = written.data();
+  run.tiling = reinterpret_cast<const uint8_t*>(addresses[count - 1]);
+  run.tiling_bytes = tiling->bytes;
+  run.buffers = static_cast<int32_t>(bytes.size());
+  run.block_dim = static_cast<int32_t>(blocks);
+  run.vector_cores = fake::kCores;
+  run.ub_bytes = 184 * 1024;
+  run.check = 1;
+  AscendcTwinReport report = {};
+  if (reinterpret_cast<Run>(function)(&run, &report) == 0) return ACL_SUCCESS;
+  aclAppLog(ACL_ERROR, "", "", 0, "twin: %s %s", report.rule, report.text);
+  return 507015;
+}
+
+}  // namespace
+
+extern "C" {
+
+void aclAppLog(aclLogLevel, const char*, const char*, uint32_t, const char* fmt, ...) {
+  char text[4096];
+  va_list arguments;
+  va_start(arguments, fmt);
+  vsnprintf(text, sizeof(text), fmt, arguments);
+  va_end(arguments);
+  fake::Log() += std::string(text) + "\n";
+}
+
+aclError aclrtGetDevice(int32_t* device) {
+  *device = 0;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtGetDeviceInfo(uint32_t, aclrtDevAttr, int64_t* value) {
+  *value = fake::kCores;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtcCreateProg(aclrtcProg* prog, const char* src, const char* name, int, const char**,
+                          const char**) {
+  *prog = new Program{src, name, "", ""};
+  return ACL_SUCCESS;
+}
+
+aclError aclrtcCompileProg(aclrtcProg prog, int option_count, const char** options) {
+  auto* program = static_cast<Program*>(prog);
+  if (option_count != 1 || std::string(options[0]) != "--npu-arch=dav-2201") return 145000;
+  std::smatch found;
+  const std::regex entry("__global__ __aicore__ void (\\w+)\\(");
+  if (!std::regex_search(program->source, found, entry)) {
+    program->log = "no entry function";
+    return 145001;
+  }
+  char folder[] = "/tmp/fake_rtc_XXXXXX";
+  if (mkdtemp(folder) == nullptr) return 145002;
+  const std::string base(folder);
+  std::ofstream(base + "/k.cc") << program->source << "\n#include \"twin_driver.h\"\n"
+                                << "ASCENDC_TWIN_ENTRY(" << found[1] << ")\n";
+  const std::string command = "g++ -O1 -std=c++17 -fPIC -shared -pthread -ffp-contract=off -w -I" +
+                              std::string(std::getenv("AUTOFUSE_TWIN_DIR")) + " -o " + base +
+                              "/k.so " + base + "/k.cc > " + base + "/log 2>&1";
+  const int code = std::system(command.c_str());
+  program->log = ReadAll(base + "/log");
+  program->binary = ReadAll(base + "/k.so");
+  if (std::system(("rm -r " + base).c_str()) != 0) return 145003;
+  ++fake::Compiles();
+  return code == 0 ? ACL_SUCCESS : 145004;
+}
+
+aclError aclrtcDestroyProg(aclrtcProg* prog) {
+  delete static_cast<Program*>(*prog);
+  *prog = nullptr;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtcGetBinDataSize(aclrtcProg prog, size_t* size) {
+  *size = static_cast<Program*>(prog)->binary.size();
+  return ACL_SUCCESS;
+}
+
+aclError aclrtcGetBinData(aclrtcProg prog, char* data) {
+  const std::string& binary = static_cast<Program*>(prog)->binary;
+  std::memcpy(data, binary.data(), binary.size());
+  return ACL_SUCCESS;
+}
+
+aclError aclrtcGetCompileLogSize(aclrtcProg prog, size_t* size) {
+  *size = static_cast<Program*>(prog)->log.size();
+  return ACL_SUCCESS;
+}
+
+aclError aclrtcGetCompileLog(aclrtcProg prog, char* log) {
+  const std::string& text = static_cast<Program*>(prog)->log;
+  std::memcpy(log, text.data(), text.size());
+  return ACL_SUCCESS;
+}
+
+aclError aclrtBinaryLoadFromData(const void* data, size_t length,
+                                 const aclrtBinaryLoadOptions* options, aclrtBinHandle* handle) {
+  if (options->numOpt != 1 ||
+      options->options[0].value.magic != ACL_RT_BINARY_MAGIC_ELF_VECTOR_CORE) {
+    return 107000;
+  }
+  char path[] = "/tmp/fake_bin_XXXXXX";
+  const int file = mkstemp(path);
+  if (file < 0 || write(file, data, length) != static_cast<ssize_t>(length)) return 107001;
+  close(file);
+  *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  unlink(path);
+  return *handle == nullptr ? 107004 : ACL_SUCCESS;
+}
+
+aclError aclrtBinaryGetFunction(const aclrtBinHandle handle, const char* name,
+                                aclrtFuncHandle* function) {
+  if (std::string(name) != "autofused_kernel") return 107005;
+  *function = dlsym(handle, "ascendc_twin_run");
+  return *function == nullptr ? 107005 : ACL_SUCCESS;
+}
+
+aclError aclrtBinaryUnLoad(aclrtBinHandle handle) { return dlclose(handle); }
+
+aclError aclrtLaunchKernelV2(aclrtFuncHandle function, uint32_t blocks, const void* args,
+                             size_t size, aclrtLaunchKernelCfg*, aclrtStream) {
+  if (fake::Find(const_cast<void*>(args)) == nullptr) return 107006;  // not device memory
+  return Launch(function, blocks, static_cast<const uint64_t*>(args), size / sizeof(uint64_t));
+}
+
+aclError aclrtLaunchKernelWithHostArgs(aclrtFuncHandle function, uint32_t blocks, aclrtStream,
+                                       aclrtLaunchKernelCfg*, void* args, size_t size,
+                                       aclrtPlaceHolderInfo* holders, size_t holder_count) {
+  if (holder_count != 1) return 107007;
+  std::vector<uint8_t> device(static_cast<uint8_t*>(args), static_cast<uint8_t*>(args) + size);
+  void* data = fake::Allocate(size - holders[0].dataOffset, 3);
+  std::memcpy(data, device.data() + holders[0].dataOffset, size - holders[0].dataOffset);
+  const uint64_t address = reinterpret_cast<uint64_t>(data);
+  std::memcpy(device.data() + holders[0].addrOffset, &address, sizeof(address));
+  return Launch(function, blocks, reinterpret_cast<const uint64_t*>(device.data()),
+                holders[0].addrOffset / sizeof(uint64_t) + 1);
+}
+
+}  // extern "C"
