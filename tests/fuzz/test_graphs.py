@@ -3,10 +3,10 @@ import os
 
 import numpy as np
 import tensorflow as tf
+from fuzz.graphs import programs
 from hypothesis import HealthCheck, Phase, given, settings
 
 import tf_autofuse
-from fuzz.graphs import programs
 
 GRAPHS = int(os.environ.get("AUTOFUSE_FUZZ_GRAPHS", "60"))
 

@@ -1,0 +1,107 @@
+"""Run generated Ascend C on the checking twin: patterns and random clusters, chips and shapes.
+
+python scripts/twin_sweep.py                       everything (some tens of minutes)
+python scripts/twin_sweep.py --fuzz 20 --chips Ascend910B --dtypes float32
+python scripts/twin_sweep.py --json
+
+Every kernel is compared with the loop interpreter; the twin refuses what breaks a rule of the
+hardware. `ratio` is the global memory moved over the least possible. Exit 1 when a kernel is
+wrong, breaks a rule or cannot be scheduled.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Dict, List
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [ROOT, os.path.join(ROOT, "tests")]
+
+from sweep.clusters import random_cases  # noqa: E402
+from sweep.patterns import PATTERNS, Case, case  # noqa: E402
+from sweep.runner import SHAPES, Sweep  # noqa: E402
+
+from tf_autofuse.errors import AutofuseError  # noqa: E402
+from tf_autofuse.platforms import PLATFORMS  # noqa: E402
+
+DTYPES = ("float32", "float16", "bfloat16")
+
+
+def main(argv: List[str]) -> int:
+    """Parse the command line and sweep; the exit code."""
+    parser = argparse.ArgumentParser(description="Run generated Ascend C on the checking twin.")
+    parser.add_argument("--chips", default=",".join(sorted(PLATFORMS)), help="comma-separated")
+    parser.add_argument("--dtypes", default=",".join(DTYPES), help="of the patterns")
+    parser.add_argument("--shapes", default=",".join(SHAPES), help="of: " + ", ".join(SHAPES))
+    parser.add_argument("--only", default="", help="only patterns whose name holds this text")
+    parser.add_argument("--fuzz", type=int, default=200, help="number of random clusters")
+    parser.add_argument("--json", action="store_true", help="one JSON object a kernel and shape")
+    options = parser.parse_args(argv)
+    cases = [
+        case(pattern, dtype)
+        for pattern in PATTERNS
+        if options.only in pattern.__name__
+        for dtype in options.dtypes.split(",")
+    ]
+    if not options.only:
+        cases += list(random_cases(options.fuzz))
+    jobs = [(found, chip) for chip in options.chips.split(",") for found in cases]
+    shapes = options.shapes.split(",")
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        rows = [
+            row
+            for part in pool.map(lambda job: sweep_one(job[0], job[1], shapes), jobs)
+            for row in _shown(part, options.json)
+        ]
+    return _summary(rows)
+
+
+def sweep_one(found: Case, chip: str, shapes: List[str]) -> List[Dict[str, Any]]:
+    """One row a shape: case, chip, shape, error, ratio, and what is wrong, if anything."""
+    rows = []
+    sweep = None
+    for shape in shapes:
+        row: Dict[str, Any] = {"case": found.name, "chip": chip, "shape": shape, "fault": ""}
+        try:
+            sweep = sweep or Sweep(found, chip)
+            outcome = sweep.run(shape)
+            row.update(error=outcome.error, ratio=outcome.ratio)
+            row["fault"] = "" if outcome.right else "wrong result"
+        except AutofuseError as error:
+            row["fault"] = "{}: {}".format(type(error).__name__, error)
+        rows.append(row)
+        if sweep is None:
+            break
+    return rows
+
+
+def _shown(rows: List[Dict[str, Any]], as_json: bool) -> List[Dict[str, Any]]:
+    for row in rows:
+        if as_json:
+            print(json.dumps(row, sort_keys=True))
+        else:
+            numbers = ""
+            if "error" in row:
+                numbers = "error {error:.1e}  ratio {ratio:.2f}".format(**row)
+            line = "{case:40} {chip:12} {shape:11} ".format(**row)
+            print(line + numbers + ("  " + row["fault"] if row["fault"] else ""), flush=True)
+    return rows
+
+
+def _summary(rows: List[Dict[str, Any]]) -> int:
+    faults = [row for row in rows if row["fault"]]
+    ratios = [row["ratio"] for row in rows if "ratio" in row]
+    print(
+        "{} runs, {} faults, largest ratio {:.2f}".format(
+            len(rows), len(faults), max(ratios or [0.0])
+        ),
+        file=sys.stderr,
+    )
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

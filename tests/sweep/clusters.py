@@ -1,0 +1,63 @@
+"""Random clusters for the twin: operator lists that lower to one legal kernel."""
+from typing import Iterator, List
+
+import numpy as np
+from sweep.patterns import COLUMN, MATRIX, ROW, Case, Net
+
+from tf_autofuse.errors import Unsupported
+from tf_autofuse.loop.legal import check
+
+UNARY = ("Abs", "Neg", "Relu", "Square", "Tanh", "Sigmoid")
+BINARY = ("Add", "Sub", "Mul", "Maximum", "Minimum")
+COMPARE = ("Greater", "LessEqual", "Equal")
+REDUCTIONS = ("Sum", "Mean", "Max", "Min")
+DTYPES = ("float32", "float16", "bfloat16")
+
+
+def random_cases(count: int, seed: int = 0) -> Iterator[Case]:
+    """`count` legal clusters; the same seed gives the same ones."""
+    rng = np.random.RandomState(seed)
+    made = 0
+    while made < count:
+        found = _try_case(rng, "cluster_%d" % made)
+        if found is not None:
+            made += 1
+            yield found
+
+
+def _try_case(rng, name: str):
+    dtype = str(rng.choice(DTYPES))
+    net = Net(dtype)
+    tensors = [net.input(*MATRIX)]
+    for dims in ((MATRIX, ROW, COLUMN, ())[i] for i in rng.randint(0, 4, 2)):
+        tensors.append(net.input(*dims))
+    axes = ((-1,), (0,), (0, 1))[rng.randint(3)]
+    for _ in range(rng.randint(2, 9)):
+        tensors.append(_step(rng, net, tensors, axes))
+    outputs = sorted({len(tensors) - 1} | set(_extra(rng, len(tensors), 3)))
+    try:
+        lowered = net.lowered(*[tensors[i] for i in outputs])
+        check(lowered.kernel)
+    except Unsupported:
+        return None
+    dims = tuple(net.infos[ref].dims or () for ref in lowered.inputs)
+    return Case("%s %s" % (name, dtype), lowered, dims)
+
+
+def _extra(rng, count: int, inputs: int) -> List[int]:
+    return [rng.randint(inputs, count)] if rng.randint(3) == 0 else []
+
+
+def _step(rng, net: Net, tensors, axes):
+    def pick():
+        # Later tensors more often, so that chains grow.
+        return tensors[max(rng.randint(len(tensors)), rng.randint(len(tensors)))]
+
+    kind = rng.randint(10)
+    if kind < 3:
+        return net(str(rng.choice(UNARY)), pick())
+    if kind < 7:
+        return net(str(rng.choice(BINARY)), pick(), pick())
+    if kind < 8:
+        return net("SelectV2", net(str(rng.choice(COMPARE)), pick(), pick()), pick(), pick())
+    return net.reduce(str(rng.choice(REDUCTIONS)), pick(), *axes)

@@ -1,0 +1,97 @@
+"""Run a case on the twin in check mode and hold it to the loop interpreter."""
+from typing import Dict, NamedTuple, Sequence, Tuple
+
+import numpy as np
+from kernel_samples import random_array
+from sweep.patterns import COLS, DEPTH, ROWS, Case
+
+from tf_autofuse.autofuse.traffic import item_bytes
+from tf_autofuse.codegen.ascendc import print_ascendc
+from tf_autofuse.loop import interp
+from tf_autofuse.loop.merge import merge_axes
+from tf_autofuse.loop.spec import axis_sizes
+from tf_autofuse.platforms import platform as find_platform
+from tf_autofuse.runtime.twin import run_twin
+from tf_autofuse.schedule import schedule
+from tf_autofuse.tiling.cpp import tiling_data
+
+SHAPES: Dict[str, Tuple[int, int]] = {
+    "aligned": (64, 1024), "odd": (33, 1001), "one row": (1, 777), "one column": (129, 1),
+    "empty": (0, 16), "large": (5, 40000),
+}
+"""Rows and columns; `large` rows do not fit UB. The third axis of a pattern is 9."""
+
+RELATIVE = {"float32": 3e-5, "float16": 4e-3, "bfloat16": 3e-2}
+
+
+class Outcome(NamedTuple):
+    """`error` is the largest relative error against the interpreter, `ratio` GM bytes over the
+    least possible (each input and output once)."""
+
+    case: str
+    shape: str
+    error: float
+    ratio: float
+
+    @property
+    def right(self) -> bool:
+        return self.error <= RELATIVE[self.case.rsplit(" ", 1)[1]]
+
+
+class Sweep:
+    """One case on one chip; the kernel is printed once and run for every shape."""
+
+    def __init__(self, case: Case, chip_name: str) -> None:
+        self.case = case
+        self.chip = find_platform(chip_name)
+        merged, self.groups = merge_axes(case.lowered.kernel)
+        self.kernel = schedule(merged, self.chip)
+        self.source = print_ascendc(self.kernel, self.chip)
+
+    def run(self, shape: str, seed: int = 0) -> Outcome:
+        """The outcome for a shape of SHAPES; TwinError when a hardware rule is broken."""
+        rows, cols = SHAPES[shape]
+        known = {ROWS: rows, COLS: cols, DEPTH: 9}
+        loop = self.case.lowered.kernel
+        rng = np.random.RandomState(seed)
+        shapes = [[known.get(dim, dim) for dim in dims] for dims in self.case.dims]
+        inputs = [random_array(rng, s, p.dtype) for s, p in zip(shapes, loop.inputs)]
+        sizes = axis_sizes(loop, shapes)
+        want = interp.run(loop, inputs, sizes)
+        result = self._twin(inputs, sizes, want)
+        error = max(
+            relative_error(got, expected, param.dtype)
+            for got, expected, param in zip(result.outputs, want, loop.outputs)
+        )
+        moved = sum(result.gm_read) + sum(result.gm_written)
+        tensors = list(zip(inputs, loop.inputs)) + list(zip(want, loop.outputs))
+        least = sum(array.size * item_bytes(param.dtype) for array, param in tensors)
+        return Outcome(self.case.name, shape, error, moved / least if least else 1.0)
+
+    def _twin(self, inputs: Sequence[np.ndarray], sizes, want):
+        merged = self.kernel.loop
+        totals = [1] * len(merged.axes)
+        for axis, group in zip(self.case.lowered.kernel.axes, self.groups):
+            totals[group] *= sizes[axis]
+        data, blocks = tiling_data(
+            self.kernel, dict(zip(merged.axes, totals)), None, self.chip.vector_cores
+        )
+        outputs = [(w.shape, p.dtype) for w, p in zip(want, merged.outputs)]
+        return run_twin(
+            self.source.text, self.source.entry, inputs, outputs, data, blocks, self.chip
+        )
+
+
+def relative_error(got: np.ndarray, want: np.ndarray, dtype: str) -> float:
+    """Largest error relative to the value, or to a hundredth of the largest one."""
+    got = interp.decode(got, dtype).astype(np.float64)
+    want = interp.decode(want, dtype).astype(np.float64)
+    if got.shape != want.shape or not np.array_equal(np.isnan(got), np.isnan(want)):
+        return float("inf")
+    finite = np.isfinite(want)
+    if not np.array_equal(got[~finite & ~np.isnan(want)], want[~finite & ~np.isnan(want)]):
+        return float("inf")
+    if not finite.any():
+        return 0.0
+    scale = np.maximum(np.abs(want[finite]), 0.01 * np.abs(want[finite]).max() + 1e-30)
+    return float((np.abs(got[finite] - want[finite]) / scale).max())
