@@ -191,6 +191,11 @@ _ROWS = (
     _row("ReduceAny", REDUCE, BOOL, "reduce:any", "Any", attrs=_KEEP),
     _row("EuclideanNorm", REDUCE, NUMERIC, "euclidean_norm", attrs=_KEEP),
     _row("L2Loss", REDUCE, FLOAT, "l2_loss"),
+    _row("ArgMaxV2", REDUCE, EVERY, "arg:max", "ArgMax"),
+    _row("ArgMin", REDUCE, EVERY, "arg:min"),
+    _row("SoftmaxV2", REDUCE, FLOAT, "softmax", "Softmax", attrs=("axes",)),
+    _row("LogSoftmaxV2", REDUCE, FLOAT, "log_softmax", "LogSoftmax", attrs=("axes",)),
+    _row("SoftmaxCrossEntropyWithLogits", REDUCE, FLOAT, "cross_entropy", data=2),
     _row("BiasAddGrad", REDUCE, NUMERIC, "bias_add_grad", attrs=_FORMAT),
 )
 

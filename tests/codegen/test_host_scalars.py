@@ -2,34 +2,14 @@
 import kernel_samples as samples
 import numpy as np
 import pytest
+from scalar_kernels import EDGES, one_op, run
 
-from tf_autofuse.build import compile_host_kernel
-from tf_autofuse.codegen.host import print_host
 from tf_autofuse.loop import interp
-from tf_autofuse.runtime.host import run_host
-from tf_autofuse.schedule import schedule
 
-EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-30, -1e-30, 1e-42, 3e38, -3e38, 88.7, 89.0, -87.3, -103.9,
-         -104.1, 700.0, np.inf, -np.inf, np.nan]
 EXACT = {
     "exp": np.exp, "log": np.log, "tanh": np.tanh, "sqrt": np.sqrt,
     "rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
 }
-
-
-def one_op(op, source, target, count=1):
-    """out = op(in0, ..)."""
-    lines = ["%{} = load in{} [m0] : {}".format(i, i, source) for i in range(count)]
-    args = " ".join("%{}".format(i) for i in range(count))
-    lines += ["%{} = {} {} : {} [m0]".format(count, op, args, target),
-              "store out0 [m0] %{}".format(count)]
-    return samples.kernel([source] * count, [target], "m0", *lines)
-
-
-def run(loop, *arrays):
-    library = compile_host_kernel(print_host(schedule(loop)), key="scalar")
-    n = len(arrays[0])
-    return run_host(library, arrays, [n], None, [((n,), loop.outputs[0].dtype)])[0]
 
 
 @pytest.mark.parametrize("op", sorted(EXACT))

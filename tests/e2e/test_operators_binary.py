@@ -2,9 +2,8 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from harness import run_graph
+from harness import MODERN, ZERO_SIGNS, check, run_graph
 from opcheck import EVERY, FLOATS, INTEGERS, check_group, edges, groups, has_kernel, pairs
-from tensorflow.python.ops import gen_array_ops as array_ops
 from tensorflow.python.ops import gen_bitwise_ops as bit_ops
 from tensorflow.python.ops import gen_math_ops as math_ops
 from tensorflow.python.ops import gen_nn_ops as nn_ops
@@ -60,7 +59,10 @@ def test_gradients(dtype):
 @pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
 def test_division(dtype):
     names = [name for name in DIVISIONS if has_kernel(name, dtype)]
-    check_group({name: DIVISIONS[name] for name in names}, pairs(dtype, dtype in INTEGERS))
+    x, y = pairs(dtype, dtype in INTEGERS)
+    if dtype in INTEGERS and not MODERN:  # older kernels trap on the lowest integer by -1
+        x = np.maximum(x, np.iinfo(dtype).min + 1)
+    check_group({name: DIVISIONS[name] for name in names}, [x, y])
 
 
 @pytest.mark.parametrize("name", ["FloorDiv", "FloorMod", "Div"])
@@ -72,7 +74,7 @@ def test_integer_division_by_zero_is_an_error(name, dtype):
     tf_autofuse.enable("--enable_autofuse=true;--strict=true")
     try:
         with pytest.raises(tf.errors.InvalidArgumentError, match="division by zero"):
-            run_graph(lambda x, y: tf.square(DIVISIONS[name](x, y)), [x, y])
+            run_graph(lambda x, y: tf.maximum(DIVISIONS[name](x, y), x), [x, y])
     finally:
         tf_autofuse.disable()
     check_group({name: DIVISIONS[name], "Sub": math_ops.sub}, [x, np.maximum(y, 2)])
@@ -82,7 +84,10 @@ def test_integer_division_by_zero_is_an_error(name, dtype):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_power(dtype):
-    check_group({"Pow": math_ops._pow, "Sub": math_ops.sub}, pairs(dtype))
+    x, y = pairs(dtype)
+    if not ZERO_SIGNS:  # older versions have infinities of their own
+        x, y = np.maximum(x, x.dtype.type(0.5)), np.clip(y, -9, 9)
+    check_group({"Pow": math_ops._pow, "Sub": math_ops.sub}, [x, y])
 
 
 @pytest.mark.parametrize("exponent", [0, 1, 5, 30])
@@ -102,15 +107,15 @@ def test_clip_by_value(dtype):
     x = edges(dtype)
 
     def by_scalars(x):
-        return math_ops._clip_by_value(x, tf.constant(1, x.dtype), tf.constant(5, x.dtype))
+        one, five = tf.constant(1, x.dtype), tf.constant(5, x.dtype)
+        return math_ops._clip_by_value(x, one, five)
 
     def by_tensors(x):
-        return math_ops._clip_by_value(x, tf.square(x), tf.maximum(x, x))
+        return math_ops._clip_by_value(x, tf.minimum(x, x[::-1]), tf.maximum(x, x[::-1]))
 
-    check_group({"ClipByValue": by_scalars, "Square": math_ops.square}, [x])
-    if has_kernel("Square", dtype) and dtype not in FLOATS:
-        used = {"ClipByValue": by_tensors, "Square": math_ops.square}
-        check_group(dict(used, Maximum=lambda x: tf.maximum(x, x)), [x])
+    check_group({"ClipByValue": by_scalars, "Maximum": lambda x: tf.maximum(x, x)}, [x])
+    if dtype not in FLOATS:  # a NaN bound is for nobody to rely on
+        check(lambda x: tf.maximum(by_tensors(x), x), [x])
 
 
 @pytest.mark.parametrize("dtype", EVERY)
@@ -128,7 +133,8 @@ def test_add_n_and_bias(dtype):
     x = edges(dtype, 240).reshape(4, 3, 20)
     b = edges(dtype, 20, 2)
     check_group(
-        {"AddN": lambda x, b: tf.add_n([x, x, tf.square(x)]), "Square": lambda x, b: tf.square(x),
+        {"AddN": lambda x, b: tf.add_n([x, x, tf.maximum(x, x)]),
+         "Maximum": lambda x, b: tf.maximum(x, x),
          "BiasAdd": lambda x, b: nn_ops.bias_add(x, b)}, [x, b])
 
 
@@ -145,4 +151,4 @@ def test_cast(source, target):
         wide = x.astype("float64")
         x = x[(wide >= low) & (wide <= high)]
     check_group({"Cast": lambda x: math_ops.cast(x, target),
-                 "OnesLike": array_ops.ones_like}, [x])
+                 "Equal": lambda x: math_ops.equal(x, x)}, [x])

@@ -68,6 +68,57 @@ def test_bias_gradient(dtype):
         check(lambda x: nn_ops.bias_add_grad(tf.abs(x)), [x])
 
 
+def arg(name, axis, kind="int64"):
+    function = {"ArgMax": math_ops.arg_max, "ArgMin": math_ops.arg_min}[name]
+    return lambda x: function(x, tf.constant(axis, "int32"), kind)
+
+
+@pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
+def test_arg_max_and_min(dtype):
+    x = np.sort(edges(dtype, 30)).reshape(5, 6).T.copy()
+    x[3] = x[1]
+    for axis in (0, 1):
+        for kind in ("int64", "int32"):
+            check_group({"ArgMax": arg("ArgMax", axis, kind), "ArgMin": arg("ArgMin", axis, kind)},
+                        [x])
+    check_group({"ArgMax": arg("ArgMax", 0), "ArgMin": arg("ArgMin", 0)}, [x[:1]])
+    check_group({"ArgMax": arg("ArgMax", 0), "ArgMin": arg("ArgMin", 0)}, [x[:, 0].copy()])
+
+
+def test_arg_max_of_special_values_and_bools():
+    nan, inf = np.nan, np.inf
+    x = np.array([[nan, 1, 3, 3], [1, nan, 3, 3], [-inf, -inf, nan, nan], [nan] * 4,
+                  [nan, -inf, -inf, -inf], [inf, nan, inf, inf], [-0.0, 0.0, -0.0, 0.0]], "float32")
+    check_group({"ArgMax": arg("ArgMax", 1), "ArgMin": arg("ArgMin", 1)}, [x])
+    if has_kernel("ArgMax", "bool"):
+        check_group({"ArgMax": arg("ArgMax", 1), "ArgMin": arg("ArgMin", 1)}, [x > 0])
+
+
+@pytest.mark.parametrize("shape", [(64, 1000), (5, 33), (3, 1), (1, 7), (2, 3, 9)])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_softmax(dtype, shape):
+    rng = np.random.RandomState(8)
+    x = (rng.randn(*shape) * 4).astype(tf.as_dtype(dtype).as_numpy_dtype)
+    if not has_kernel("Softmax", dtype):
+        pytest.skip("no such kernel")
+    for function in (nn_ops.softmax, nn_ops.log_softmax):
+        (entry,) = check(lambda x, function=function: tf.negative(function(x)), [x], composed=True)
+        assert entry.gm_bytes <= 1.02 * entry.gm_lower_bound
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_cross_entropy_loss(dtype):
+    rng = np.random.RandomState(8)
+    x = (rng.randn(64, 100) * 4).astype(dtype)
+    labels = np.exp(rng.randn(64, 100))
+    labels = (labels / labels.sum(axis=1, keepdims=True)).astype(dtype)
+
+    def loss(x, labels):
+        return tf.negative(nn_ops.softmax_cross_entropy_with_logits(x, labels)[0])
+
+    check(loss, [x, labels], composed=True)
+
+
 def test_a_mean_of_integers_does_not_wrap():
     x = np.full((3, 9), 120, "int8")
     x[1] = -100

@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from harness import ZERO_SIGNS
 from opcheck import EVERY, both, check_group, edges, groups, has_kernel
 from tensorflow.python.ops import gen_array_ops as array_ops
 from tensorflow.python.ops import gen_bitwise_ops as bit_ops
@@ -48,6 +49,7 @@ def test_unary(dtype):
 def test_inverse_error_functions(dtype):
     # Far from 0, where TensorFlow's own float64 form, ndtri((x + 1) / 2), is good to 1e-12.
     x = np.concatenate([np.linspace(-1, 1, 199), np.linspace(0.99, 1, 50), [np.nan, 1.5, -2.0]])
+    x = x if ZERO_SIGNS else x[np.abs(x) < 1]  # older versions have limits of their own
     x = x[(np.abs(x) > 1e-3) | np.isnan(x)].astype(dtype)
     functions = {"Erfinv": math_ops.erfinv, "Ndtri": math_ops.ndtri}
     if dtype == "float32":

@@ -135,3 +135,23 @@ def test_cast_follows_tensorflow():
     assert list(cast(values, "float32", "int32")) == [low, low, low, low, 300, -1, 0]
     assert list(cast(values, "float32", "uint8")) == [0, 0, 0, 0, 44, 255, 0]
     assert list(cast(values, "float32", "bool")) == [True] * 6 + [False]
+
+
+def test_an_index_counts_along_its_axis():
+    kernel = parse_loop("""loop {
+  in0: float32
+  out0: int64
+  axes a0 a1
+  %0 = load in0 [a0, a1] : float32
+  %1 = index a1 : int64
+  %2 = cast %0 : int64 [a0, a1]
+  %3 = add %1 %2 : int64 [a0, a1]
+  store out0 [a0, a1] %3
+}
+""")
+    verify(kernel)
+    assert parse_loop(print_loop(kernel)) == kernel
+    assert merge_axes(kernel)[1] == (0, 1)
+    x = np.array([[0.5, 1.5, -2.5], [10, 20, 30]], np.float32)
+    (got,) = run(kernel, [x], {"a0": 2, "a1": 3})
+    np.testing.assert_array_equal(got, [[0, 2, 0], [10, 21, 32]])

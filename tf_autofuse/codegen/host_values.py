@@ -12,7 +12,7 @@ from tf_autofuse.codegen.host_scalar import (
     widen,
 )
 from tf_autofuse.kernel.nest import needed, runtime_inputs
-from tf_autofuse.loop.ir import Const, Load, LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ir import Const, Index, Load, LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import NARROW_FLOATS
 
 
@@ -100,6 +100,8 @@ class ValuePrinter:
         if isinstance(value, Load):
             text = "in%d[%s]" % (value.input, self._load_offset(value))
             text += " != 0" if value.dtype == "bool" else ""
+        elif isinstance(value, Index):
+            text = "(%s)%s" % (self.c_type(value), self.point[value.axes[0]])
         else:
             dtypes = [self.by_name[name].dtype for name in value.args]
             text = map_expression(_op(value), [self.expr(n) for n in value.args], wides, dtypes,

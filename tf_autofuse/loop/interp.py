@@ -10,7 +10,7 @@ from typing import Dict, List, Sequence
 import numpy as np
 
 from tf_autofuse.loop.functions import trunc_div
-from tf_autofuse.loop.ir import Const, Load, LoopKernel, Map, Reduce, Store, Value
+from tf_autofuse.loop.ir import Const, Index, Load, LoopKernel, Map, Reduce, Store, Value
 from tf_autofuse.loop.ops import INTS, MAP_OPS, NARROW_FLOATS, REDUCE_OPS
 
 
@@ -71,6 +71,10 @@ def _evaluate(kernel: LoopKernel, value: Value, env, inputs, sizes) -> np.ndarra
         return decode(array.reshape(shape), value.dtype)
     if isinstance(value, Const):
         return np.full([1] * rank, value.value, compute_dtype(value.dtype))
+    if isinstance(value, Index):
+        at = kernel.axes.index(value.axes[0])
+        points = np.arange(sizes[value.axes[0]], dtype=value.dtype)
+        return points.reshape([-1 if axis == at else 1 for axis in range(rank)])
     operands = [env[name] for name in value.args]
     if isinstance(value, Reduce):
         return _reduce(kernel, value, operands[0], sizes)

@@ -81,6 +81,11 @@ class Const(Value):
 
 
 @dataclass(frozen=True)
+class Index(Value):
+    """The coordinate along the one axis of its domain, in an integer type."""
+
+
+@dataclass(frozen=True)
 class Map(Value):
     """Element-wise operation `op` of `loop.ops.MAP_OPS` (including `cast`) on `operands`."""
 

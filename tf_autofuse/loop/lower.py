@@ -10,18 +10,8 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.errors import Unsupported
-from tf_autofuse.loop.ir import (
-    Const,
-    Dim,
-    Load,
-    LoopKernel,
-    Map,
-    Param,
-    Reduce,
-    Scalar,
-    Store,
-    Value,
-)
+from tf_autofuse.loop.finish import Finisher, LoweredKernel
+from tf_autofuse.loop.ir import Scalar
 from tf_autofuse.loop.ops import NARROW_FLOATS
 from tf_autofuse.loop.rules import RULES
 from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef
@@ -46,14 +36,6 @@ class _Node(NamedTuple):
     axes: Tuple[int, ...]
     data: Any
     origin: str
-
-
-class LoweredKernel(NamedTuple):
-    """`inputs` names the outside tensor of each kernel input, `outputs` of each output."""
-
-    kernel: LoopKernel
-    inputs: Tuple[TensorRef, ...]
-    outputs: Tuple[TensorRef, ...]
 
 
 def lower(
@@ -130,6 +112,14 @@ class Lowering:
     def const(self, value: Scalar, dtype: str) -> Tensor:
         """A scalar constant; `value` must be exact in `dtype`."""
         return Tensor(self._append("const", "", (), dtype, (), value), dtype, ())
+
+    def index(self, tensor: Tensor, position: int, dtype: str) -> Tensor:
+        """Coordinate along a dim of `tensor`, in the dims of the whole; 0 along a dim of 1."""
+        axis = tensor.dims[position]
+        if axis is None:
+            return self.const(0, dtype)
+        dims = tuple(a if p == position else None for p, a in enumerate(tensor.dims))
+        return Tensor(self._append("index", "", (), dtype, (axis,), axis), dtype, dims)
 
     def map(self, op: str, args: Sequence[Tensor], dtype: Optional[str] = None) -> Tensor:
         """Element-wise `op`; operands of different shape are broadcast. `dtype` of the result."""
@@ -279,7 +269,7 @@ class Lowering:
         live = self._live({self._tensors[ref].value for ref in outputs})
         order = self._axis_order(live)
         names = {root: "a%d" % i for i, root in enumerate(order)}
-        return _Finisher(self, live, names).build(outputs)
+        return Finisher(self, live, names).build(outputs)
 
     def _live(self, roots: Set[int]) -> List[int]:
         seen: Set[int] = set()
@@ -335,79 +325,3 @@ def _aligned(tensor: Tensor, dims: List[Optional[int]]) -> Tensor:
         for position, axis in enumerate(tensor.dims)
     )
     return tensor._replace(dims=axes)
-
-
-class _Finisher:
-    """Turns the live nodes of a lowering into IR values with named axes."""
-
-    def __init__(self, lowering: Lowering, live: Sequence[int], names: Dict[int, str]):
-        self._low = lowering
-        self._live = live
-        self._names = names
-        self._order = tuple(names.values())
-        loads = [i for i in live if lowering._nodes[i].kind == "load"]
-        self._input_number = {
-            lowering._nodes[i].data[0]: number for number, i in enumerate(loads)
-        }
-        self._values: Dict[int, Value] = {}
-
-    def build(self, outputs: Sequence[TensorRef]) -> LoweredKernel:
-        for number, index in enumerate(self._live):
-            self._values[index] = self._value("v%d" % number, self._low._nodes[index])
-        refs = [self._low._inputs[old] for old in self._input_number]
-        params = tuple(
-            Param("in%d" % i, self._low._infos[ref].dtype) for i, ref in enumerate(refs)
-        )
-        tensors = [self._low._tensors[ref] for ref in outputs]
-        results = tuple(Param("out%d" % i, t.dtype) for i, t in enumerate(tensors))
-        stores = tuple(self._store(i, ref) for i, ref in enumerate(outputs))
-        body = tuple(self._values[index] for index in self._live)
-        kernel = LoopKernel(params, results, self._order, body, stores)
-        return LoweredKernel(kernel, tuple(refs), tuple(outputs))
-
-    def _store(self, number: int, ref: TensorRef) -> Store:
-        tensor = self._low._tensors[ref]
-        value = self._values[tensor.value]
-        if any(axis is not None and self._low._root(axis) not in self._names
-               for axis in tensor.dims) or self._axes(tensor.dims) != value.axes:
-            raise Unsupported("a broadcast would be written", node=ref[0], code="BROADCAST_ONLY")
-        return Store(number, value.name, tuple(Dim(self._name(axis)) for axis in tensor.dims))
-
-    def _name(self, axis: Optional[int]) -> Optional[str]:
-        return None if axis is None else self._names[self._low._root(axis)]
-
-    def _axes(self, axes) -> Tuple[str, ...]:
-        named = {self._name(axis) for axis in axes if axis is not None}
-        return tuple(name for name in self._order if name in named)
-
-    def _value(self, name: str, node: _Node) -> Value:
-        args = tuple(self._values[index].name for index in node.args)
-        common = {"origin": node.origin}
-        if node.kind == "load":
-            number, layout = node.data
-            dims = tuple(Dim(self._name(axis), maybe) for axis, maybe in layout)
-            axes = self._axes(node.axes)
-            return Load(
-                name, node.dtype, axes, input=self._input_number[number], dims=dims, **common
-            )
-        if node.kind == "const":
-            return Const(name, node.dtype, (), value=node.data, **common)
-        if node.kind == "reduce":
-            return self._reduce(name, node, args)
-        domain = {axis for index in node.args for axis in self._values[index].axes}
-        axes = tuple(axis for axis in self._order if axis in domain)
-        return Map(name, node.dtype, axes, op=node.op, operands=args, **common)
-
-    def _reduce(self, name: str, node: _Node, args: Tuple[str, ...]) -> Value:
-        operand = self._values[node.args[0]]
-        over = self._axes(node.data)
-        if not set(over) <= set(operand.axes):
-            raise Unsupported(
-                "reduces an axis its operand is constant along",
-                node=node.origin,
-                code="REDUCE_BROADCAST",
-            )
-        axes = tuple(axis for axis in operand.axes if axis not in over)
-        return Reduce(
-            name, node.dtype, axes, op=node.op, operand=args[0], over=over, origin=node.origin
-        )

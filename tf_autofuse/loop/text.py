@@ -8,6 +8,7 @@ from tf_autofuse.errors import IRError
 from tf_autofuse.loop.ir import (
     Const,
     Dim,
+    Index,
     Load,
     LoopKernel,
     Map,
@@ -41,6 +42,8 @@ def _print_value(value: Value) -> str:
         return "load in%d %s : %s" % (value.input, _dims(value.dims), value.dtype)
     if isinstance(value, Const):
         return "const %r : %s" % (value.value, value.dtype)
+    if isinstance(value, Index):
+        return "index %s : %s" % (value.axes[0], value.dtype)
     assert isinstance(value, (Map, Reduce))
     args = " ".join("%" + name for name in value.args)
     over = " over " + " ".join(value.over) if isinstance(value, Reduce) else ""
@@ -100,6 +103,8 @@ def _parse_value(line: str, number: int) -> Value:
         dims = _parse_dims(load.group(2))
         domain = tuple(d.axis for d in dims if d.axis)
         return Load(name, dtype, domain, input=int(load.group(1)), dims=dims)
+    if kind == "index":
+        return Index(name, dtype, (rest,))
     if kind == "const":
         return Const(name, dtype, (), value=_parse_scalar(rest))
     args, _, over = rest.partition(" over ")

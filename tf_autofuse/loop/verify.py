@@ -7,6 +7,7 @@ from tf_autofuse.errors import IRError
 from tf_autofuse.loop.ir import (
     Const,
     Dim,
+    Index,
     Load,
     LoopKernel,
     Map,
@@ -14,7 +15,7 @@ from tf_autofuse.loop.ir import (
     Store,
     Value,
 )
-from tf_autofuse.loop.ops import ANY, MAP_OPS, REDUCE_OPS
+from tf_autofuse.loop.ops import ANY, INTS, MAP_OPS, REDUCE_OPS
 
 STAGE = "loop"
 
@@ -46,6 +47,9 @@ def _check_value(kernel: LoopKernel, value: Value, seen: Dict[str, Value]) -> No
         _check_map(kernel, value, seen)
     elif isinstance(value, Reduce):
         _check_reduce(value, seen)
+    elif isinstance(value, Index):
+        if len(value.axes) != 1 or value.dtype not in INTS:
+            _bad(value, "an index has one axis and an integer type")
     elif isinstance(value, Const):
         if value.axes:
             _bad(value, "a constant has no axes")

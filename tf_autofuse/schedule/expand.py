@@ -10,7 +10,7 @@ from typing import Dict, List, Tuple
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import StepScalar
 from tf_autofuse.kernel.vector import SELECTABLE
-from tf_autofuse.loop.ir import LoopKernel, Map, Reduce
+from tf_autofuse.loop.ir import Index, LoopKernel, Map, Reduce
 from tf_autofuse.loop.ops import INTS
 
 REGISTER: Dict[str, str] = {
@@ -36,6 +36,8 @@ def missing_instruction(loop: LoopKernel) -> str:
     for value in loop.body:
         try:
             kind = register_type(value.dtype, value.name)
+            if isinstance(value, Index):
+                raise ScheduleError("no vector form of a coordinate", stage="schedule")
             if isinstance(value, Map):
                 dtypes = tuple(loop.value(name).dtype for name in value.operands)
                 expand(value.op, dtypes, value.dtype)

@@ -12,8 +12,9 @@ from tf_autofuse.loop.rules.activations import ACTIVATIONS
 from tf_autofuse.loop.rules.arithmetic import ARITHMETIC
 from tf_autofuse.loop.rules.elementwise import ELEMENTWISE
 from tf_autofuse.loop.rules.reductions import REDUCTIONS
+from tf_autofuse.loop.rules.softmax import SOFTMAX
 from tf_autofuse.loop.views import VIEW_RULES
 
 RULES: Dict[str, Callable] = {}
-for _table in (ELEMENTWISE, ARITHMETIC, ACTIVATIONS, REDUCTIONS, VIEW_RULES):
+for _table in (ELEMENTWISE, ARITHMETIC, ACTIVATIONS, REDUCTIONS, SOFTMAX, VIEW_RULES):
     RULES.update(_table)

@@ -3,8 +3,10 @@ from __future__ import annotations
 
 from typing import Callable, Dict, List, Sequence
 
+import numpy as np
+
 from tf_autofuse.errors import Unsupported
-from tf_autofuse.loop.ops import ALL_FLOATS, INTS
+from tf_autofuse.loop.ops import ALL_FLOATS, INTS, REDUCE_OPS
 from tf_autofuse.loop.rules.common import args_of, channel, const
 from tf_autofuse.loop.source import Operator
 
@@ -55,6 +57,34 @@ def lower_l2_loss(low, op: Operator, _: str):
     return low.cast(low.reduce("sum", half, range(len(x.dims)), False), x.dtype)
 
 
+def lower_arg(low, op: Operator, name: str):
+    """First index of the largest (`max`) or smallest value. A NaN is never chosen.
+
+    As in TensorFlow, nothing is beyond the finite limits: among infinities of the wrong sign, or
+    where all are NaN, the index is 0.
+    """
+    (x,) = args_of(low, op)[:1]
+    if op.axes is None or len(op.axes) != 1:
+        raise Unsupported("the axis is not constant", node=op.name, code="AXES_UNKNOWN")
+    (position,) = _positions(op, len(x.dims))
+    if x.dtype == "bool":
+        x = low.cast(x, "uint8")
+    start = low.const(REDUCE_OPS[name].identity(x.dtype), x.dtype)
+    number = x
+    if x.dtype in ALL_FLOATS:
+        number = low.map("select", [low.map("eq", [x, x], "bool"), x, start])
+    best = low.reduce(name, number, [position], True)
+    target = op.attrs["dst_dtype"]
+    index = low.index(x, position, target)
+    none = low.const(int(np.iinfo(target).max), target)
+    chosen = low.map("eq", [number, best], "bool")
+    if x.dtype in ALL_FLOATS:
+        chosen = low.map("and", [chosen, low.map("ne", [number, start], "bool")])
+    first = low.reduce("min", low.map("select", [chosen, index, none]), [position], False)
+    missing = low.map("eq", [first, none], "bool")
+    return low.map("select", [missing, low.const(0, target), first])
+
+
 def lower_bias_add_grad(low, op: Operator, _: str):
     """Sum over every dim but the channel."""
     x = low.tensor(op.inputs[0])
@@ -67,5 +97,6 @@ REDUCTIONS: Dict[str, Callable] = {
     "reduce": lower_reduce,
     "euclidean_norm": lower_euclidean_norm,
     "l2_loss": lower_l2_loss,
+    "arg": lower_arg,
     "bias_add_grad": lower_bias_add_grad,
 }

@@ -1,0 +1,67 @@
+"""Rules of softmax and its kin: several walks over the last dim, each shifted by its maximum."""
+from __future__ import annotations
+
+from typing import Callable, Dict
+
+from tf_autofuse.errors import Unsupported
+from tf_autofuse.loop.rules.common import args_of, in_float32
+from tf_autofuse.loop.source import Operator
+
+
+def _last(op: Operator, x) -> int:
+    axes = op.attrs.get("axes", [-1])
+    rank = len(x.dims)
+    if rank == 0 or [axis % rank for axis in axes] != [rank - 1]:
+        raise Unsupported("%s along another axis than the last" % op.type, node=op.name,
+                          code="ATTR")
+    return rank - 1
+
+
+def _shifted(low, x, last: int):
+    """(x minus its maximum, sum of the exponentials of that)"""
+    shifted = low.map("sub", [x, low.reduce("max", x, [last], True)])
+    return shifted, low.reduce("sum", low.map("exp", [shifted]), [last], True)
+
+
+def lower_softmax(low, op: Operator, _: str):
+    """exp(x - max) / sum(exp(x - max))"""
+    (x,) = args_of(low, op)
+    last = _last(op, x)
+
+    def body(x):
+        shifted, total = _shifted(low, x, last)
+        return low.map("div", [low.map("exp", [shifted]), total])
+
+    return in_float32(low, [x], body)
+
+
+def lower_log_softmax(low, op: Operator, _: str):
+    """x - max - log(sum(exp(x - max)))"""
+    (x,) = args_of(low, op)
+    last = _last(op, x)
+
+    def body(x):
+        shifted, total = _shifted(low, x, last)
+        return low.map("sub", [shifted, low.map("log", [total])])
+
+    return in_float32(low, [x], body)
+
+
+def lower_cross_entropy(low, op: Operator, _: str):
+    """The loss: sum of labels * (log(sum(exp(x - max))) - (x - max))."""
+    features, labels = low.same_shape(args_of(low, op))
+    last = len(features.dims) - 1
+
+    def body(x, labels):
+        shifted, total = _shifted(low, x, last)
+        terms = low.map("mul", [labels, low.map("sub", [low.map("log", [total]), shifted])])
+        return low.reduce("sum", terms, [last], False)
+
+    return in_float32(low, [features, labels], body)
+
+
+SOFTMAX: Dict[str, Callable] = {
+    "softmax": lower_softmax,
+    "log_softmax": lower_log_softmax,
+    "cross_entropy": lower_cross_entropy,
+}
