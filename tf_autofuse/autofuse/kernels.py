@@ -12,7 +12,8 @@ import shutil
 import tempfile
 from typing import Dict, NamedTuple, Optional, Tuple
 
-from tf_autofuse import bundle, flags, paths
+from tf_autofuse import bundle, flags
+from tf_autofuse.autofuse.bundle_store import bundle_root, prune
 from tf_autofuse.codegen.ascendc import print_ascendc
 from tf_autofuse.codegen.host import print_host, print_nests
 from tf_autofuse.errors import ScheduleError
@@ -131,7 +132,7 @@ def bundle_dir(key: str) -> str:
     if current.codegen_compile_debug:
         root = os.path.join(current.debug_dir or os.getcwd(), "autofuse_kernels")
     else:
-        root = os.path.join(paths.cache_dir(), "bundles")
+        root = bundle_root()
     return os.path.join(root, key)
 
 
@@ -144,6 +145,7 @@ def write_bundle(plan: KernelPlan) -> str:
     if os.path.isdir(target):
         return target
     os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+    prune(bundle_root())
     folder = tempfile.mkdtemp(dir=os.path.dirname(target), prefix=".new_")
     try:
         for name, text in plan.files.items():
