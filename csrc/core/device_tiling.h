@@ -25,7 +25,10 @@ AUTOFUSE_DEVICE_EXPORT const char* autofuse_device_entry(void);
 AUTOFUSE_DEVICE_EXPORT const char* autofuse_device_chip(void);
 AUTOFUSE_DEVICE_EXPORT int32_t autofuse_device_npu_arch(void);
 
-/* Bytes of the tiling structure. */
+/* 1 for a kernel whose blocks wait for each other: all of them must be started at once. */
+AUTOFUSE_DEVICE_EXPORT int32_t autofuse_device_together(void);
+
+/* Bytes of the tiling structure, which is the kernel's last argument, by value. */
 AUTOFUSE_DEVICE_EXPORT int64_t autofuse_device_tiling_bytes(void);
 
 /* Fills *data for merged axis sizes and run-time strides (csrc/core/shape_spec.h) on `cores` vector

@@ -180,7 +180,7 @@ class AutofusedKernel : public ge::EagerExecuteOp,
   // New addresses of inputs and outputs; workspace and tiling data stay where they are.
   ge::graphStatus UpdateHostArgs(gert::UpdateArgsContext* context) override {
     const gert::KernelArgs* arguments =
-        context->GetKernelArgs(gert::Placement::kPlacementHost, kAddressBlock);
+        context->GetKernelArgs(gert::Placement::kPlacementHost, kArgumentBlock);
     const size_t inputs = context->GetComputeNodeInputNum();
     const size_t outputs = context->GetComputeNodeOutputNum();
     if (arguments == nullptr || arguments->args_size < (inputs + outputs) * sizeof(uint64_t)) {
@@ -231,7 +231,8 @@ class AutofusedKernel : public ge::EagerExecuteOp,
     if (!Solve(*kernel, facts.spec, flat.data(), sizes.data(), context, &launch, error)) {
       return false;
     }
-    launch.function = kernel->binary.Function(kernel->tiling.entry(), error);
+    launch.together = kernel->tiling.together();
+    launch.function = kernel->binary.Function(kernel->tiling.entry(), launch.together, error);
     return launch.function != nullptr && Start(launch, context, error);
   }
 

@@ -64,12 +64,14 @@ DeviceBinary::~DeviceBinary() {
   if (binary_ != nullptr) (void)aclrtBinaryUnLoad(binary_);
 }
 
-aclrtFuncHandle DeviceBinary::Function(const char* entry, std::string* error) {
+aclrtFuncHandle DeviceBinary::Function(const char* entry, bool together, std::string* error) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (function_ != nullptr) return function_;
   aclrtBinaryLoadOption option;
   option.type = ACL_RT_BINARY_LOAD_OPT_MAGIC;
-  option.value.magic = ACL_RT_BINARY_MAGIC_ELF_VECTOR_CORE;
+  // Blocks that wait for each other make a mixed kernel, whose ELF is of another kind.
+  option.value.magic =
+      together ? ACL_RT_BINARY_MAGIC_ELF_AICORE : ACL_RT_BINARY_MAGIC_ELF_VECTOR_CORE;
   aclrtBinaryLoadOptions options;
   options.options = &option;
   options.numOpt = 1;

@@ -27,7 +27,8 @@ class DeviceBinary {
   const Bytes& bytes() const { return bytes_; }
 
   // The handle of the entry function; nullptr with *error set when it cannot be had.
-  aclrtFuncHandle Function(const char* entry, std::string* error);
+  // `together`: the kernel's blocks wait for each other.
+  aclrtFuncHandle Function(const char* entry, bool together, std::string* error);
 
  private:
   Bytes bytes_;

@@ -12,18 +12,19 @@
 
 namespace autofuse {
 
-// One launch. `addresses` are those of inputs, outputs and workspace; that of the tiling data, the
-// kernel's last argument, is added by the launch.
+// One launch. The kernel's arguments are `addresses`, those of inputs, outputs and workspace, then
+// the tiling structure by value. `together` kernels wait for each other, so that all blocks must be
+// started at once.
 struct Launch {
   aclrtFuncHandle function = nullptr;
   uint32_t blocks = 1;
+  bool together = false;
   std::vector<uint64_t> addresses;
   Bytes tiling;
 };
 
-// Position of the addresses among the argument blocks of a node, for UpdateAddresses; the tiling
-// data is block 0.
-constexpr size_t kAddressBlock = 1;
+// Position of the arguments among the argument blocks of a node.
+constexpr size_t kArgumentBlock = 0;
 
 // Starts the kernel on the context's stream. The arguments live in device memory of GE where the
 // context has some, so that a static graph can refresh them; else they go along with the launch.

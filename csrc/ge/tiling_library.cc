@@ -52,6 +52,7 @@ bool TilingLibrary::Load(Bytes bytes, std::string* error) {
       !Find("autofuse_device_entry", &entry_, error) ||
       !Find("autofuse_device_chip", &chip_, error) ||
       !Find("autofuse_device_npu_arch", &npu_arch_, error) ||
+      !Find("autofuse_device_together", &together_, error) ||
       !Find("autofuse_device_tiling_bytes", &tiling_bytes_, error) ||
       !Find("autofuse_device_tiling", &solve_, error)) {
     return false;

@@ -24,6 +24,7 @@ class TilingLibrary {
   const char* entry() const { return entry_(); }
   const char* chip() const { return chip_(); }
   int32_t npu_arch() const { return npu_arch_(); }
+  bool together() const { return together_() != 0; }
   int64_t tiling_bytes() const { return tiling_bytes_(); }
   // See autofuse_device_tiling.
   int32_t Solve(const int64_t* sizes, const int64_t* strides, int64_t cores, void* data,
@@ -40,6 +41,7 @@ class TilingLibrary {
   const char* (*entry_)() = nullptr;
   const char* (*chip_)() = nullptr;
   int32_t (*npu_arch_)() = nullptr;
+  int32_t (*together_)() = nullptr;
   int64_t (*tiling_bytes_)() = nullptr;
   int32_t (*solve_)(const int64_t*, const int64_t*, int64_t, void*, int64_t*, int64_t*) = nullptr;
 };

@@ -48,7 +48,7 @@ def complete(folder: str, spec: str, soc: str, binaries: bool = True) -> Dict[st
     if not description.get("entry"):
         raise BuildError("the bundle has no kernel for a chip: %s" % description.get("missing"))
     kernel = read_kernel(folder)
-    put(folder, DEVICE, device_source(_read(folder, KERNEL)))
+    put(folder, DEVICE, device_source(kernel, description["entry"]))
     put(folder, TILING, tiling_source(kernel, description["entry"]))
     put(folder, infer_shape_file(spec), infer_shape_source(spec))
     if binaries:
@@ -124,7 +124,7 @@ def _described(kernel: Kernel, soc: str) -> Dict[str, Any]:
         "npu_arch": device.chip(soc).npu_arch,
         "inputs": [{"dtype": param.dtype} for param in loop.inputs],
         "outputs": [{"dtype": param.dtype} for param in loop.outputs],
-        "arguments": "inputs, outputs, workspace, tiling data",
+        "arguments": "inputs, outputs, workspace, tiling structure by value",
         "tiling": {"source": TILING, "library": LIBRARY},
         "source": DEVICE,
     }

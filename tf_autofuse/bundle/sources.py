@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
+import re
 
 from tf_autofuse.codegen.ascendc import print_ascendc
 from tf_autofuse.kernel.ir import Kernel
@@ -11,22 +13,15 @@ from tf_autofuse.tiling.cpp import print_tiling
 STRUCT = "DeviceTiling"
 FUNCTION = "DeviceTilingOf"
 
-# The op compiler of CANN defines this macro for every operator; stand-alone builds (bisheng,
-# aclrtc) have none, so the copy of the tiling data is spelled out.
-_PRELUDE = """\
-#include "kernel_operator.h"
-
-#ifndef GET_TILING_DATA_WITH_STRUCT
-#define GET_TILING_DATA_WITH_STRUCT(type, name, address)                                   \\
-  type name;                                                                               \\
-  {                                                                                        \\
-    const __gm__ int64_t* from = reinterpret_cast<const __gm__ int64_t*>(address);         \\
-    int64_t* to = reinterpret_cast<int64_t*>(&name);                                       \\
-    for (uint32_t i = 0; i < sizeof(type) / sizeof(int64_t); ++i) to[i] = from[i];         \\
-  }
-#endif
-
-"""
+_CALL = """\
+  AutofuseLaunch launch = {};
+  const int32_t code = %s(sizes, strides, cores, static_cast<%s*>(data), &launch);
+  *blocks = launch.blocks;
+  *workspace = launch.workspace_bytes;
+  return code;"""
+_CALL_ONE_KEY = """\
+  *workspace = 0;
+  return %s(sizes, strides, cores, static_cast<%s*>(data), blocks);"""
 
 _TILING_TAIL = """
 AUTOFUSE_DEVICE_EXPORT int32_t autofuse_device_abi_version(void) {{
@@ -39,13 +34,14 @@ AUTOFUSE_DEVICE_EXPORT const char* autofuse_device_chip(void) {{ return "{chip}"
 
 AUTOFUSE_DEVICE_EXPORT int32_t autofuse_device_npu_arch(void) {{ return {arch}; }}
 
+AUTOFUSE_DEVICE_EXPORT int32_t autofuse_device_together(void) {{ return {together}; }}
+
 AUTOFUSE_DEVICE_EXPORT int64_t autofuse_device_tiling_bytes(void) {{ return sizeof({struct}); }}
 
 AUTOFUSE_DEVICE_EXPORT int32_t autofuse_device_tiling(const int64_t* sizes, const int64_t* strides,
                                                       int64_t cores, void* data, int64_t* blocks,
                                                       int64_t* workspace) {{
-  *workspace = 0;
-  return {function}(sizes, strides, cores, static_cast<{struct}*>(data), blocks);
+{call}
 }}
 """
 
@@ -80,9 +76,14 @@ extern "C" __attribute__((visibility("default"))) int32_t autofuse_infer_shape(
 """
 
 
-def device_source(kernel_text: str) -> str:
-    """Ascend C that bisheng and aclrtc take as it is."""
-    return _PRELUDE + kernel_text
+def device_source(kernel: Kernel, entry: str) -> str:
+    """Ascend C that bisheng and aclrtc take as it is: the tiling structure comes by value."""
+    if "target" in inspect.signature(print_ascendc).parameters:
+        return print_ascendc(kernel, kernel.platform, name=entry, target="rtc").text
+    printed = print_ascendc(kernel, kernel.platform, name=entry)
+    text = printed.text.replace("GM_ADDR tiling) {", printed.tiling_struct + " t) {")
+    text = text.replace("__global__ __aicore__", "__global__ __vector__")
+    return re.sub(r"  (KERNEL_TASK_TYPE_DEFAULT|GET_TILING_DATA_WITH_STRUCT).*;\n", "", text)
 
 
 def tiling_source(kernel: Kernel, entry: str) -> str:
@@ -90,8 +91,11 @@ def tiling_source(kernel: Kernel, entry: str) -> str:
     head = '#include "device_tiling.h"\n\nnamespace {\n\n'
     body = print_tiling(kernel, STRUCT, FUNCTION)
     chip = platform(kernel.platform)
-    tail = _TILING_TAIL.format(entry=entry, struct=STRUCT, function=FUNCTION, chip=chip.name,
-                               arch=chip.npu_arch)  # fmt: skip
+    call = _CALL if "AutofuseLaunch" in body else _CALL_ONE_KEY
+    tail = _TILING_TAIL.format(
+        entry=entry, struct=STRUCT, chip=chip.name, arch=chip.npu_arch,
+        together=int("__mix__" in device_source(kernel, entry)), call=call % (FUNCTION, STRUCT),
+    )  # fmt: skip
     return head + body.replace("#include <stdint.h>\n\n", "") + "\n}  // namespace\n" + tail
 
 

@@ -148,7 +148,7 @@ const float* fake_output_data(void* node, int index) {
 }
 
 uint64_t fake_host_argument(void* node, int index) {
-  return static_cast<uint64_t*>(static_cast<gert::FakeNode*>(node)->host_args[1].args_data)[index];
+  return static_cast<uint64_t*>(static_cast<gert::FakeNode*>(node)->host_args[0].args_data)[index];
 }
 
 // Moves an input to other memory, as between two runs of a static graph.

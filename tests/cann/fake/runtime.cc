@@ -52,22 +52,22 @@ std::string ReadAll(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
 }
 
-aclError Launch(aclrtFuncHandle function, uint32_t blocks, const uint64_t* addresses,
-                size_t count) {
+// Addresses of tensors come first, then that of the workspace, then the tiling structure.
+aclError Launch(aclrtFuncHandle function, uint32_t blocks, const void* args, size_t size) {
   using Run = int32_t (*)(const AscendcTwinRun*, AscendcTwinReport*);
+  const auto* words = static_cast<const uint64_t*>(args);
   std::vector<uint8_t*> pointers;
   std::vector<int64_t> bytes;
   std::vector<int32_t> kinds;
-  for (size_t i = 0; i + 1 < count; ++i) {
-    const bool workspace = i + 2 == count;
-    const Buffer* buffer = fake::Find(reinterpret_cast<void*>(addresses[i]));
-    if (buffer == nullptr && !workspace) return 107002;
-    pointers.push_back(reinterpret_cast<uint8_t*>(addresses[i]));
+  bool tensors = true;
+  for (size_t i = 0; tensors && i < size / sizeof(uint64_t); ++i) {
+    const Buffer* buffer = fake::Find(reinterpret_cast<void*>(words[i]));
+    tensors = buffer != nullptr && buffer->kind < 2;
+    pointers.push_back(reinterpret_cast<uint8_t*>(words[i]));
     bytes.push_back(buffer == nullptr ? 0 : buffer->bytes);
-    kinds.push_back(workspace ? 2 : buffer->kind);
+    kinds.push_back(tensors ? buffer->kind : 2);
   }
-  const Buffer* tiling = fake::Find(reinterpret_cast<void*>(addresses[count - 1]));
-  if (tiling == nullptr) return 107003;
+  if (tensors) return 107002;
   std::vector<int64_t> read(bytes.size()), written(bytes.size());
   AscendcTwinRun run = {};
   run.pointers = pointers.data();
@@ -75,8 +75,8 @@ aclError Launch(aclrtFuncHandle function, uint32_t blocks, const uint64_t* addre
   run.kinds = kinds.data();
   run.read = read.data();
   run.written = written.data();
-  run.tiling = reinterpret_cast<const uint8_t*>(addresses[count - 1]);
-  run.tiling_bytes = tiling->bytes;
+  run.tiling = reinterpret_cast<const uint8_t*>(words + pointers.size());
+  run.tiling_bytes = static_cast<int64_t>(size - pointers.size() * sizeof(uint64_t));
   run.buffers = static_cast<int32_t>(bytes.size());
   run.block_dim = static_cast<int32_t>(blocks);
   run.vector_cores = fake::kCores;
@@ -84,7 +84,7 @@ aclError Launch(aclrtFuncHandle function, uint32_t blocks, const uint64_t* addre
   run.check = 1;
   AscendcTwinReport report = {};
   if (reinterpret_cast<Run>(function)(&run, &report) == 0) return ACL_SUCCESS;
-  aclAppLog(ACL_ERROR, "", "", 0, "twin: %s %s", report.rule, report.text);
+  aclAppLog(ACL_ERROR, "", "", 0, "twin: %s %s %s", report.rule, report.api, report.text);
   return 507015;
 }
 
@@ -121,7 +121,7 @@ aclError aclrtcCompileProg(aclrtcProg prog, int option_count, const char** optio
   auto* program = static_cast<Program*>(prog);
   if (option_count != 1 || std::string(options[0]) != "--npu-arch=dav-2201") return 145000;
   std::smatch found;
-  const std::regex entry("__global__ __aicore__ void (\\w+)\\(");
+  const std::regex entry("__global__ [^;{]*?void (\\w+)\\(");
   if (!std::regex_search(program->source, found, entry)) {
     program->log = "no entry function";
     return 145001;
@@ -173,7 +173,8 @@ aclError aclrtcGetCompileLog(aclrtcProg prog, char* log) {
 aclError aclrtBinaryLoadFromData(const void* data, size_t length,
                                  const aclrtBinaryLoadOptions* options, aclrtBinHandle* handle) {
   if (options->numOpt != 1 ||
-      options->options[0].value.magic != ACL_RT_BINARY_MAGIC_ELF_VECTOR_CORE) {
+      (options->options[0].value.magic != ACL_RT_BINARY_MAGIC_ELF_VECTOR_CORE &&
+       options->options[0].value.magic != ACL_RT_BINARY_MAGIC_ELF_AICORE)) {
     return 107000;
   }
   char path[] = "/tmp/fake_bin_XXXXXX";
@@ -197,20 +198,13 @@ aclError aclrtBinaryUnLoad(aclrtBinHandle handle) { return dlclose(handle); }
 aclError aclrtLaunchKernelV2(aclrtFuncHandle function, uint32_t blocks, const void* args,
                              size_t size, aclrtLaunchKernelCfg*, aclrtStream) {
   if (fake::Find(const_cast<void*>(args)) == nullptr) return 107006;  // not device memory
-  return Launch(function, blocks, static_cast<const uint64_t*>(args), size / sizeof(uint64_t));
+  return Launch(function, blocks, args, size);
 }
 
 aclError aclrtLaunchKernelWithHostArgs(aclrtFuncHandle function, uint32_t blocks, aclrtStream,
                                        aclrtLaunchKernelCfg*, void* args, size_t size,
-                                       aclrtPlaceHolderInfo* holders, size_t holder_count) {
-  if (holder_count != 1) return 107007;
-  std::vector<uint8_t> device(static_cast<uint8_t*>(args), static_cast<uint8_t*>(args) + size);
-  void* data = fake::Allocate(size - holders[0].dataOffset, 3);
-  std::memcpy(data, device.data() + holders[0].dataOffset, size - holders[0].dataOffset);
-  const uint64_t address = reinterpret_cast<uint64_t>(data);
-  std::memcpy(device.data() + holders[0].addrOffset, &address, sizeof(address));
-  return Launch(function, blocks, reinterpret_cast<const uint64_t*>(device.data()),
-                holders[0].addrOffset / sizeof(uint64_t) + 1);
+                                       aclrtPlaceHolderInfo*, size_t holder_count) {
+  return holder_count == 0 ? Launch(function, blocks, args, size) : 107007;
 }
 
 }  // extern "C"

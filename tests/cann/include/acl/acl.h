@@ -14,10 +14,23 @@ typedef void* aclrtFuncHandle;
 typedef enum { ACL_DEBUG = 0, ACL_INFO = 1, ACL_WARNING = 2, ACL_ERROR = 3 } aclLogLevel;
 typedef enum { ACL_DEV_ATTR_VECTOR_CORE_NUM = 201 } aclrtDevAttr;
 typedef enum { ACL_RT_BINARY_LOAD_OPT_MAGIC = 2 } aclrtBinaryLoadOptionType;
-typedef struct aclrtLaunchKernelCfg aclrtLaunchKernelCfg;
+typedef enum { ACL_RT_LAUNCH_KERNEL_ATTR_SCHEM_MODE = 1 } aclrtLaunchKernelAttrId;
 
 static const aclError ACL_SUCCESS = 0;
+#define ACL_RT_BINARY_MAGIC_ELF_AICORE 0x43554245U
 #define ACL_RT_BINARY_MAGIC_ELF_VECTOR_CORE 0x41415246U
+
+typedef struct {
+  aclrtLaunchKernelAttrId id;
+  union {
+    uint8_t schemMode;
+  } value;
+} aclrtLaunchKernelAttr;
+
+typedef struct {
+  aclrtLaunchKernelAttr* attrs;
+  size_t numAttrs;
+} aclrtLaunchKernelCfg;
 
 typedef struct {
   aclrtBinaryLoadOptionType type;
