@@ -25,6 +25,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--cann", action="store_true", help="print the exports that let GE find the passes"
     )
+    parser.add_argument(
+        "--report", metavar="FILE", help="write what to send along with a problem, as JSON"
+    )
     parser.set_defaults(execute=execute)
 
 
@@ -32,6 +35,12 @@ def execute(options: argparse.Namespace) -> int:
     """Print; always 0. Raises FlagError when a flag variable is wrong."""
     if options.cann:
         print('export {}="{}"'.format(tf_autofuse.PASS_PATH, paths.passes_dir()))
+        return 0
+    if options.report:
+        from tf_autofuse.cli import env_report
+
+        env_report.write(options.report, _facts())
+        print("tf-autofuse: written to {}".format(options.report))
         return 0
     for name, value in _facts():
         print("{:<20} {}".format(name, value))
