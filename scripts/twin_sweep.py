@@ -2,6 +2,7 @@
 
 python scripts/twin_sweep.py                       everything (some tens of minutes)
 python scripts/twin_sweep.py --fuzz 20 --chips Ascend910B --dtypes float32
+python scripts/twin_sweep.py --bundles DIR         the kernels that other runs left in their cache
 python scripts/twin_sweep.py --json
 
 Every kernel is compared with the loop interpreter; the twin refuses what breaks a rule of the
@@ -11,18 +12,20 @@ wrong, breaks a rule or cannot be scheduled.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Dict, List
+from typing import Any, Callable, Dict, List
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [ROOT, os.path.join(ROOT, "tests")]
 
+from sweep import bundles  # noqa: E402
 from sweep.clusters import random_cases  # noqa: E402
 from sweep.patterns import PATTERNS, Case, case  # noqa: E402
-from sweep.runner import SHAPES, Sweep  # noqa: E402
+from sweep.runner import SHAPES, Outcome, Sweep  # noqa: E402
 
 from tf_autofuse.errors import AutofuseError  # noqa: E402
 from tf_autofuse.platforms import PLATFORMS  # noqa: E402
@@ -39,7 +42,19 @@ def main(argv: List[str]) -> int:
     parser.add_argument("--only", default="", help="only patterns whose name holds this text")
     parser.add_argument("--fuzz", type=int, default=200, help="number of random clusters")
     parser.add_argument("--json", action="store_true", help="one JSON object a kernel and shape")
+    parser.add_argument("--bundles", metavar="DIR", help="run the kernels below this folder")
     options = parser.parse_args(argv)
+    jobs = _bundle_jobs(options.bundles) if options.bundles else _case_jobs(options)
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        rows = [
+            row
+            for part in pool.map(lambda job: job(), jobs)
+            for row in _shown(part, options.json)
+        ]
+    return _summary(rows)
+
+
+def _case_jobs(options: argparse.Namespace) -> List[Callable]:
     cases = [
         case(pattern, dtype)
         for pattern in PATTERNS
@@ -48,15 +63,34 @@ def main(argv: List[str]) -> int:
     ]
     if not options.only:
         cases += list(random_cases(options.fuzz))
-    jobs = [(found, chip) for chip in options.chips.split(",") for found in cases]
     shapes = options.shapes.split(",")
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        rows = [
-            row
-            for part in pool.map(lambda job: sweep_one(job[0], job[1], shapes), jobs)
-            for row in _shown(part, options.json)
-        ]
-    return _summary(rows)
+    return [
+        functools.partial(sweep_one, found, chip, shapes)
+        for chip in options.chips.split(",")
+        for found in cases
+    ]
+
+
+def _bundle_jobs(folder: str) -> List[Callable]:
+    return [functools.partial(sweep_bundle, name, kernel) for name, kernel in bundles.kernels(folder)]
+
+
+def sweep_bundle(name: str, kernel: Any) -> List[Dict[str, Any]]:
+    """Rows of a kernel from a bundle, one for each set of axis sizes."""
+    rows = []
+    for sizes in bundles.SIZES:
+        row = {"case": name, "chip": kernel.platform, "shape": "", "fault": ""}
+        try:
+            _note(row, bundles.run(name, kernel, sizes))
+        except AutofuseError as error:
+            row["fault"] = "{}: {}".format(type(error).__name__, error)
+        rows.append(row)
+    return rows
+
+
+def _note(row: Dict[str, Any], outcome: Outcome) -> None:
+    row.update(case=outcome.case, shape=outcome.shape, error=outcome.error, ratio=outcome.ratio)
+    row["fault"] = "" if outcome.right else "wrong result"
 
 
 def sweep_one(found: Case, chip: str, shapes: List[str]) -> List[Dict[str, Any]]:
@@ -67,9 +101,7 @@ def sweep_one(found: Case, chip: str, shapes: List[str]) -> List[Dict[str, Any]]
         row: Dict[str, Any] = {"case": found.name, "chip": chip, "shape": shape, "fault": ""}
         try:
             sweep = sweep or Sweep(found, chip)
-            outcome = sweep.run(shape)
-            row.update(error=outcome.error, ratio=outcome.ratio)
-            row["fault"] = "" if outcome.right else "wrong result"
+            _note(row, sweep.run(shape))
         except AutofuseError as error:
             row["fault"] = "{}: {}".format(type(error).__name__, error)
         rows.append(row)

@@ -1,0 +1,50 @@
+"""Kernels that other runs left in their bundles, on the twin: nothing generated goes unchecked."""
+import json
+import os
+from typing import Iterator, Tuple
+
+from kernel_samples import make_inputs, sizes_of
+from sweep.runner import Outcome, relative_error
+
+from tf_autofuse.codegen.ascendc import print_ascendc
+from tf_autofuse.kernel.ir import Kernel
+from tf_autofuse.kernel.text import parse_kernel
+from tf_autofuse.loop import interp
+from tf_autofuse.platforms import platform as find_platform
+from tf_autofuse.runtime.twin import run_twin
+from tf_autofuse.tiling.cpp import tiling_data
+
+SIZES: Tuple[Tuple[int, ...], ...] = ((5, 3, 67, 2, 3), (1, 130, 4, 3, 2))
+"""Sizes of the merged axes, first axis first."""
+
+
+def kernels(folder: str) -> Iterator[Tuple[str, Kernel]]:
+    """(name, kernel) of every bundle under `folder` that has Ascend C."""
+    for where, _, names in sorted(os.walk(folder)):
+        if "kernel.txt" not in names or "kernel.cpp" not in names:
+            continue
+        with open(os.path.join(where, "kernel.json"), encoding="utf-8") as file:
+            key = json.load(file)["key"]
+        with open(os.path.join(where, "kernel.txt"), encoding="utf-8") as file:
+            yield key[:12], parse_kernel(file.read())
+
+
+def run(name: str, kernel: Kernel, sizes_at: Tuple[int, ...]) -> Outcome:
+    """The kernel on the twin against the loop interpreter, with axes of the given sizes."""
+    loop = kernel.loop
+    chip = find_platform(kernel.platform)
+    source = print_ascendc(kernel, chip)
+    sizes = sizes_of(loop, *sizes_at)
+    inputs, strides = make_inputs(loop, sizes)
+    want = interp.run(loop, inputs, sizes)
+    data, blocks = tiling_data(kernel, sizes, strides, chip.vector_cores)
+    outputs = [(w.shape, p.dtype) for w, p in zip(want, loop.outputs)]
+    result = run_twin(source.text, source.entry, inputs, outputs, data, blocks, chip)
+    error = max(
+        relative_error(got, expected, param.dtype)
+        for got, expected, param in zip(result.outputs, want, loop.outputs)
+    )
+    dtypes = {param.dtype for param in loop.inputs + loop.outputs}
+    narrow = [dtype for dtype in ("bfloat16", "float16") if dtype in dtypes]
+    label = "%s %s" % (name, (narrow or ["float32"])[0])
+    return Outcome(label, "x".join(map(str, sizes.values())) or "scalar", error, 1.0)
