@@ -71,6 +71,7 @@ class Core {
   std::vector<Buffer> buffers;
   uint32_t ub_used = 0;
   int32_t in_buffers = 0, out_buffers = 0;
+  int32_t reset_at = 0;           // buffers before this one were given back by TPipe::Reset
   void* pipe = nullptr;           // the TPipe alive
   int mixed_line = 0;             // where unwritten lanes first entered a reduction
   bool hard_sync_allowed = true;  // false under KERNEL_TYPE_AIV_ONLY

@@ -19,8 +19,9 @@ inline int32_t TakeUb(int32_t count, uint32_t bytes, bool queue, Loc at) {
            static_cast<unsigned long long>(wanted), core.device.ub_bytes);
   }
   const int32_t first = static_cast<int32_t>(core.buffers.size());
-  if (core.check && first + count > kMaxBuffers) {
-    Refuse(at, "InitBuffer", "buffer count", "%d buffers, at most %d", first + count, kMaxBuffers);
+  const int32_t now = first + count - core.reset_at;
+  if (core.check && now > kMaxBuffers) {
+    Refuse(at, "InitBuffer", "buffer count", "%d buffers, at most %d", now, kMaxBuffers);
   }
   for (int32_t i = 0; i < count; ++i) {
     Buffer buffer;
@@ -233,6 +234,21 @@ class TPipe {
     buf.id_ = ascendc_twin::TakeUb(1, len, false, at);
     buf.bytes_ = ascendc_twin::This().buffers[buf.id_].bytes;
     return true;
+  }
+
+  // Gives all buffers back; PipeBarrier<PIPE_ALL> must have come before.
+  void Reset(Loc at = Loc::Here()) {
+    ascendc_twin::Core& core = ascendc_twin::This();
+    for (const ascendc_twin::Buffer& buffer : core.buffers) {
+      if (buffer.queued_kind && buffer.state != ascendc_twin::BufferState::kFree) {
+        ascendc_twin::Refuse(at, "Reset", "queue", "a tensor of line %d was not freed",
+                             buffer.line);
+      }
+    }
+    core.SetValid(0, core.ub_used, false);
+    core.ub_used = 0;
+    core.in_buffers = core.out_buffers = 0;
+    core.reset_at = static_cast<int32_t>(core.buffers.size());
   }
 
   TEventID FetchEventID(HardEvent event, Loc at = Loc::Here()) { return Pick(event, false, at); }
