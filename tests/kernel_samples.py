@@ -73,6 +73,31 @@ def softmax(over, axes="m0 m1"):
     )
 
 
+def layer_norm(dtype="float32"):
+    """(x - mean) * rsqrt(variance + eps) * gamma + beta along m1."""
+    return kernel(
+        [dtype] * 3, [dtype], "m0 m1",
+        "%0 = load in0 [m0, m1] : " + dtype,
+        "%1 = load in1 [m1] : " + dtype,
+        "%2 = load in2 [m1] : " + dtype,
+        "%3 = cast %0 : float32 [m0, m1]",
+        "%4 = reduce.mean %3 over m1 : float32 [m0]",
+        "%5 = sub %3 %4 : float32 [m0, m1]",
+        "%6 = mul %5 %5 : float32 [m0, m1]",
+        "%7 = reduce.mean %6 over m1 : float32 [m0]",
+        "%8 = const 0.001 : float32",
+        "%9 = add %7 %8 : float32 [m0]",
+        "%10 = rsqrt %9 : float32 [m0]",
+        "%11 = mul %5 %10 : float32 [m0, m1]",
+        "%12 = cast %1 : float32 [m1]",
+        "%13 = mul %11 %12 : float32 [m0, m1]",
+        "%14 = cast %2 : float32 [m1]",
+        "%15 = add %13 %14 : float32 [m0, m1]",
+        "%16 = cast %15 : {} [m0, m1]".format(dtype),
+        "store out0 [m0, m1] %16",
+    )
+
+
 def bias_gradient_and_loss():
     """A column sum, a full mean and an element-wise output of one input: three nests."""
     return kernel(
@@ -140,8 +165,8 @@ def sizes_of(loop, *sizes):
     return dict(zip(loop.axes, sizes))
 
 
-def assert_close(got, want, dtype, rtol):
-    """Equal up to `rtol`; narrow floats up to two of their units; the rest exactly."""
+def assert_close(got, want, dtype, rtol, atol=None):
+    """Equal up to `rtol`, near zero `atol`; narrow floats up to two units; the rest exactly."""
     got, want = interp.decode(got, dtype), interp.decode(want, dtype)
     assert got.shape == want.shape
     if got.dtype.kind != "f":
@@ -149,4 +174,4 @@ def assert_close(got, want, dtype, rtol):
         return
     rtol = max(rtol, {"float16": 2e-3, "bfloat16": 1.6e-2}.get(dtype, 0.0))
     np.testing.assert_allclose(got.astype(np.float64), want.astype(np.float64), rtol=rtol,
-                               atol=rtol * 1e-3)
+                               atol=rtol * 1e-3 if atol is None else atol)

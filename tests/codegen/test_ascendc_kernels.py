@@ -11,7 +11,7 @@ from tf_autofuse.loop import interp
 from tf_autofuse.platforms import Platform, platform
 from tf_autofuse.runtime.twin import run_twin
 from tf_autofuse.schedule import schedule
-from tf_autofuse.tiling.cpp import tiling_data
+from tf_autofuse.tiling.cpp import tiling
 
 CHIP = platform("Ascend910B")
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
@@ -30,30 +30,102 @@ KERNELS = {
     "int": (samples.reduction("m0 m1", "m1", ("sum", "max", "prod"), "int32"), [(9, 100)]),
     "softmax": (samples.softmax("m1"), [(1, 1), (50, 40), (3, 50000)]),
     "softmax_columns": (samples.softmax("m0"), [(40, 50)]),
+    "layer_norm": (samples.layer_norm(), [(50, 40), (3, 20000), (1, 1)]),
+    "layer_norm_bfloat16": (samples.layer_norm("bfloat16"), [(50, 40)]),
     "three_nests": (samples.bias_gradient_and_loss(), [(50, 40)]),
 }
 
 
-def run(loop, shape, cores=CHIP.vector_cores, narrow=()):
+def run(loop, shape, cores=CHIP.vector_cores, narrow=(), target="op", variants=True, chip=CHIP):
     """Twin result and interpreter outputs."""
-    kernel = schedule(loop)
-    source = print_ascendc(kernel, CHIP)
+    kernel = schedule(loop, chip)
+    source = print_ascendc(kernel, chip, target=target)
     sizes = samples.sizes_of(kernel.loop, *shape)
     inputs, strides = samples.make_inputs(kernel.loop, sizes, narrow)
     want = interp.run(kernel.loop, inputs, sizes)
-    data, blocks = tiling_data(kernel, sizes, strides, cores)
+    launch = tiling(kernel, sizes, strides, cores, variants)
     outputs = [(w.shape, p.dtype) for w, p in zip(want, loop.outputs)]
-    return run_twin(source.text, source.entry, inputs, outputs, data, blocks, CHIP), want
+    result = run_twin(source.text, source.entry, inputs, outputs, launch.data, launch.blocks, chip,
+                      launch.workspace_bytes, tiling_key=launch.key)
+    return result, want
+
+
+def check(loop, *args, **options):
+    """Run on the twin and compare; the twin's result."""
+    result, want = run(loop, *args, **options)
+    for have, expected, param in zip(result.outputs, want, loop.outputs):
+        samples.assert_close(have, expected, param.dtype, 2e-5, 1e-6)
+    return result
 
 
 @pytest.mark.parametrize("name", sorted(KERNELS))
 def test_kernel_on_the_twin(name):
     loop, shapes = KERNELS[name]
     for shape in shapes:
-        for cores in (1, CHIP.vector_cores):
-            result, want = run(loop, shape, cores)
-            for have, expected, param in zip(result.outputs, want, loop.outputs):
-                samples.assert_close(have, expected, param.dtype, 2e-5)
+        check(loop, shape, 1)
+        check(loop, shape)
+
+
+@pytest.mark.parametrize("name", ["softmax", "full", "three_nests"])
+def test_first_variants_and_the_by_value_entry(name):
+    loop, shapes = KERNELS[name]
+    for shape in shapes:
+        check(loop, shape, variants=False)
+        check(loop, shape, target="rtc")
+
+
+@pytest.mark.parametrize("chip", ["Ascend950", "Ascend310P"])
+@pytest.mark.parametrize("name", ["row", "ar", "softmax", "layer_norm"])
+def test_other_chips(name, chip):
+    loop, shapes = KERNELS[name]
+    for shape in shapes:
+        check(loop, shape, cores=8, chip=platform(chip))
+
+
+@pytest.mark.parametrize("loop", [samples.softmax("m1"), samples.softmax("m0"),
+                                  samples.layer_norm()])
+@pytest.mark.parametrize("shape", [(64, 1000), (64, 1001)])
+def test_resident_rows_are_read_once(loop, shape):
+    result = check(loop, shape, cores=1)
+    inputs, _ = samples.make_inputs(loop, samples.sizes_of(loop, *shape))
+    assert result.gm_read[:len(inputs)] == [x.nbytes for x in inputs]
+
+
+def test_a_held_row_is_read_once_per_core():
+    result = check(samples.abs_add_relu("m1"), (2000, 192), cores=4)
+    assert result.gm_read[1] == 4 * 192 * 4
+
+
+def test_a_split_reads_its_input_once_per_pass():
+    result = check(samples.reduction("m0", "m0"), (1 << 20,))
+    assert result.gm_read[0] == 4 << 20
+
+
+@pytest.mark.parametrize("axes, over, shape", [
+    ("m0", "m0", (1 << 21,)), ("m0 m1", "m0", (100000, 16)), ("m0 m1", "m1", (2, 1 << 20)),
+])
+@pytest.mark.parametrize("cores", [1, 48])
+def test_long_sums_stay_accurate(axes, over, shape, cores):
+    loop = samples.reduction(axes, over)
+    (x,), _ = samples.make_inputs(loop, samples.sizes_of(loop, *shape))
+    exact = np.abs(x).sum(axis=axes.split().index(over), dtype=np.float64)
+    result, _ = run(loop, shape, cores)
+    assert np.max(np.abs(result.outputs[0] - exact) / exact) < 1e-6
+
+
+def test_many_inputs_and_outputs():
+    lines = ["%{} = load in{} [m0] : float32".format(i, i) for i in range(20)]
+    lines += ["%{} = add %{} %{} : float32 [m0]".format(20 + i, i, i + 1) for i in range(19)]
+    lines += ["store out{} [m0] %{}".format(i, 20 + i) for i in range(19)]
+    check(samples.kernel(["float32"] * 20, ["float32"] * 19, "m0", *lines), (5000,), cores=3)
+
+
+def test_one_kernel_serves_every_shape():
+    loop = samples.layer_norm()
+    rng = np.random.RandomState(0)
+    for _ in range(50):
+        shape = (int(rng.randint(1, 60)), int(rng.choice([1, 7, 64, 100, 333, 1000, 9000])))
+        check(loop, shape, cores=int(rng.choice([1, 5, 48])))
 
 
 @pytest.mark.parametrize("narrow", [(), (1,), (2,), (1, 2)])
@@ -73,10 +145,11 @@ def test_global_memory_is_read_once(name):
     assert result.gm_read[:len(inputs)] == [x.nbytes for x in inputs]
 
 
-@pytest.mark.parametrize("name", ["abs_relu_exp", "row", "ar"])
+@pytest.mark.parametrize("name", ["abs_relu_exp", "row", "ar", "softmax"])
 def test_golden_text(name):
     """The text is stable; AUTOFUSE_UPDATE_GOLDEN=1 writes it anew."""
     text = print_ascendc(schedule(KERNELS[name][0]), CHIP, name).text
+    assert max(map(len, text.splitlines())) <= 100
     path = os.path.join(GOLDEN, name + ".cpp.txt")
     if os.environ.get("AUTOFUSE_UPDATE_GOLDEN") == "1":
         with open(path, "w", encoding="utf-8") as file:

@@ -1,4 +1,5 @@
 """Kernel IR: text, verifier and interpreter against the loop interpreter."""
+import itertools
 from dataclasses import replace
 
 import kernel_samples as samples
@@ -26,6 +27,8 @@ KERNELS = {
     "int": (samples.reduction("m0 m1", "m1", ("sum", "max"), "int32"), (9, 40)),
     "softmax": (samples.softmax("m1"), (9, 40)),
     "softmax_columns": (samples.softmax("m0"), (9, 40)),
+    "layer_norm": (samples.layer_norm(), (9, 40)),
+    "layer_norm_bfloat16": (samples.layer_norm("bfloat16"), (9, 40)),
     "three_nests": (samples.bias_gradient_and_loss(), (9, 40)),
     "run_time_broadcast": (samples.run_time_broadcast(), (9, 40)),
     "one": (samples.reduction("m0 m1", "m1"), (1, 1)),
@@ -41,11 +44,12 @@ def test_interpreter_agrees_with_loop_interpreter(name, tile):
     verify(kernel)
     sizes = samples.sizes_of(loop, *shape)
     inputs, strides = samples.make_inputs(loop, sizes)
-    tiles = None if tile is None else [tile] * len(kernel.programs)
-    got = interp.run(kernel, inputs, sizes, strides, tiles)
+    tiles = None if tile is None else [tile] * len(kernel.nests)
     want = loop_interp.run(loop, inputs, sizes)
-    for param, have, expected in zip(loop.outputs, got, want):
-        samples.assert_close(have, expected, param.dtype, 1e-5)
+    for chosen in itertools.product(*[range(len(v)) for v in kernel.variants]):
+        got = interp.run(kernel, inputs, sizes, strides, tiles, chosen)
+        for param, have, expected in zip(loop.outputs, got, want):
+            samples.assert_close(have, expected, param.dtype, 1e-5)
 
 
 @pytest.mark.parametrize("narrow", [(), (1,), (2,), (1, 2)])
@@ -91,7 +95,7 @@ def edit_steps(kernel, edit):
     program = kernel.programs[0]
     block = program.steps[0]
     changed = replace(block, body=tuple(edit(list(block.body))))
-    return replace(kernel, programs=(replace(program, steps=(changed,)),))
+    return replace(kernel, programs=(replace(program, steps=(changed,)),) + kernel.programs[1:])
 
 
 def test_verifier_sees_a_read_before_the_write():
@@ -118,6 +122,14 @@ def test_verifier_sees_a_wrong_loop():
 
     with pytest.raises(IRError, match="wrong walk loop"):
         verify(edit_steps(kernel, edit))
+
+
+def test_verifier_sees_variants_that_differ():
+    kernel = schedule(samples.softmax("m1"))
+    split = replace(kernel.programs[2], steps=kernel.programs[2].steps[:3])
+    broken = replace(kernel, programs=kernel.programs[:2] + (split,))
+    with pytest.raises(IRError, match="variants write different outputs"):
+        verify(broken)
 
 
 def test_interpreter_sees_a_slot_used_twice():

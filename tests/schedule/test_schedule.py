@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from tf_autofuse.errors import ScheduleError
+from tf_autofuse.kernel.ir import Loop, walk_steps
+from tf_autofuse.kernel.layout import LANE_BYTES, UNIT, layout
 from tf_autofuse.kernel.verify import verify
 from tf_autofuse.platforms import PLATFORMS, platform
 from tf_autofuse.schedule import schedule
-from tf_autofuse.tiling import MAX_ROWS, coefficients, solve
-from tf_autofuse.tiling.cpp import print_tiling, tiling_data, tiling_fields
+from tf_autofuse.tiling import MAX_ROWS, solve
+from tf_autofuse.tiling.cpp import print_tiling, tiling, tiling_data, tiling_fields
 
 KERNELS = {
     "pointwise": samples.abs_relu_exp(),
@@ -23,6 +25,8 @@ KERNELS = {
     "softmax": samples.softmax("m1"),
     "three_nests": samples.bias_gradient_and_loss(),
     "run_time_broadcast": samples.run_time_broadcast(),
+    "layer_norm": samples.layer_norm(),
+    "full": samples.reduction("m0", "m0"),
 }
 SIZES = [1, 2, 7, 31, 32, 33, 128, 192, 1000, 4096, 70001]
 
@@ -39,21 +43,30 @@ def test_template_names(name, template):
     assert schedule(KERNELS[name]).programs[0].template == template
 
 
+def ub_bytes(program, tiling):
+    """UB that the buffers of a program take with this tiling, as the printed Init asks for it."""
+    def up(n):
+        return -(-n // UNIT) * UNIT
+
+    e = layout(program).total(tiling.depth)
+    assert (e.tile | e.row | e.column) % 2 == 0
+    return (e.tile * up(tiling.ty * tiling.pitch) // 8 + e.row * up(tiling.pitch) // 8
+            + e.column * up(tiling.ty) // 8 + e.lanes * tiling.ty * LANE_BYTES + e.fixed)
+
+
+@pytest.mark.parametrize("chip", sorted(PLATFORMS))
 @pytest.mark.parametrize("name", sorted(KERNELS))
-def test_buffers_fit_ub_for_every_shape(name):
-    kernel = schedule(KERNELS[name])
+def test_buffers_fit_ub_for_every_shape(name, chip):
+    kernel = schedule(KERNELS[name], chip)
     verify(kernel)
+    cores = PLATFORMS[chip].vector_cores
     for shape in shapes(len(kernel.loop.axes)):
-        tilings, blocks = solve(kernel, samples.sizes_of(kernel.loop, *shape), 48)
-        assert 1 <= blocks <= 48
-        used = 0
-        for program, tiling in zip(kernel.programs, tilings):
-            c = coefficients(program)
-            used += c.fixed + c.yx * tiling.ty * tiling.pitch + c.x * tiling.pitch
-            used += c.y * tiling.ty
-            assert 1 <= tiling.ty <= MAX_ROWS and tiling.pitch >= tiling.tx >= 1
-            assert tiling.pitch * 4 % 32 == 0
-        assert used <= PLATFORMS["Ascend910B"].ub_bytes
+        tilings, blocks = solve(kernel, samples.sizes_of(kernel.loop, *shape), cores)
+        assert 1 <= blocks <= cores
+        for programs, t in zip(kernel.variants, tilings):
+            assert 1 <= t.ty <= MAX_ROWS and t.pitch >= t.tx >= 1
+            assert t.pitch * 4 % 32 == 0
+            assert ub_bytes(programs[t.variant], t) <= PLATFORMS[chip].ub_bytes
 
 
 @pytest.mark.parametrize("name", sorted(KERNELS))
@@ -63,43 +76,86 @@ def test_python_and_cpp_tiling_agree(name, tmp_path):
     source.write_text(print_tiling(kernel, "Tiling", "solve_tiling").replace(
         "int32_t solve_tiling", 'extern "C" int32_t solve_tiling'))
     library = tmp_path / "tiling.so"
-    subprocess.check_call(["g++", "-O1", "-shared", "-fPIC", "-o", str(library), str(source)])
+    subprocess.check_call(["g++", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o",
+                           str(library), str(source)])
     function = ctypes.CDLL(str(library)).solve_tiling
     fields = tiling_fields(kernel)
     strides = [3] * sum(field.startswith("s") for field in fields)
     for shape in shapes(len(kernel.loop.axes)):
-        for cores in (1, 48):
-            data, blocks = tiling_data(kernel, samples.sizes_of(kernel.loop, *shape), strides,
-                                       cores)
-            out, got = (ctypes.c_int64 * len(fields))(), ctypes.c_int64()
+        for cores in (1, 7, 48):
+            want = tiling(kernel, samples.sizes_of(kernel.loop, *shape), strides, cores)
+            out, launch = (ctypes.c_int64 * len(fields))(), (ctypes.c_int64 * 3)()
             sizes = (ctypes.c_int64 * len(shape))(*[int(n) for n in shape])
             table = (ctypes.c_int64 * max(1, len(strides)))(*strides)
-            assert function(sizes, table, ctypes.c_int64(cores), out, ctypes.byref(got)) == 0
-            assert list(out) == list(np.frombuffer(data, np.int64))
-            assert got.value == blocks
+            assert function(sizes, table, ctypes.c_int64(cores), out, launch) == 0
+            assert dict(zip(fields, out)) == dict(zip(fields, np.frombuffer(want.data, np.int64)))
+            assert list(launch) == [want.blocks, want.key, want.workspace_bytes]
 
 
-def test_all_cores_get_work():
-    kernel = schedule(KERNELS["pointwise"])
-    (tiling,), blocks = solve(kernel, {"m0": 1 << 22}, 48)
-    assert blocks == 48
-    assert tiling.tasks >= 48
+def busy_share(tiling, cores):
+    """Work over what the cores could do while the last one works."""
+    units = tiling.tasks * tiling.parts
+    return units / float(cores * -(-units // cores))
 
 
-def test_double_buffers_while_events_last():
-    def add_inputs(count):
-        lines = ["%{} = load in{} [m0] : float32".format(i, i) for i in range(count)]
-        total, at = "0", count
-        for i in range(1, count):
-            lines.append("%{} = add %{} %{} : float32 [m0]".format(at, total, i))
-            total, at = str(at), at + 1
-        return samples.kernel(["float32"] * count, ["float32"], "m0", *(
-            lines + ["store out0 [m0] %" + total]))
+@pytest.mark.parametrize("name, shape", [
+    ("pointwise", (1 << 22,)), ("pointwise", (5000003,)), ("row", (4096, 1000)),
+    ("row", (64, 50000)), ("column", (70001, 33)), ("ar", (4096, 1000)), ("ar", (7, 1 << 20)),
+    ("ra", (1 << 16, 64)), ("ra", (300, 1 << 16)), ("full", (1 << 22,)), ("softmax", (8192, 1000)),
+    ("softmax", (4, 1 << 20)), ("layer_norm", (10000, 768)),
+])
+def test_cores_are_busy_and_ub_is_used_on_large_tensors(name, shape):
+    kernel = schedule(KERNELS[name])
+    (t,), blocks = solve(kernel, samples.sizes_of(kernel.loop, *shape), 48)
+    assert blocks >= 44
+    assert busy_share(t, 48) > 0.9
+    walked = t.parts > 1 or name in ("ar", "ra")
+    if not walked:
+        assert ub_bytes(kernel.variants[0][t.variant], t) > 0.7 * 184 * 1024
 
-    assert schedule(add_inputs(4)).programs[0].queue_depth == 2
-    assert schedule(add_inputs(8)).programs[0].queue_depth == 1
-    with pytest.raises(ScheduleError, match="9 queue buffers in one direction"):
-        schedule(add_inputs(9))
+
+def test_variants():
+    def names(loop, chip="Ascend910B"):
+        return [[p.variant for p in programs] for programs in schedule(loop, chip).variants]
+
+    assert names(samples.abs_relu_exp()) == [["stream"]]
+    assert names(samples.softmax("m1")) == [["stream", "resident", "split"]]
+    assert names(samples.softmax("m1"), "Ascend310P") == [["stream", "resident"]]
+    assert names(samples.reduction("m0", "m0")) == [["stream", "split"]]
+    kernel = schedule(samples.softmax("m1"))
+    taken = [solve(kernel, samples.sizes_of(kernel.loop, *shape), 48)[0][0].variant
+             for shape in ((64, 1000), (4, 200000), (500, 200000))]
+    assert [kernel.programs[v].variant for v in taken] == ["resident", "split", "stream"]
+    data, blocks = tiling_data(kernel, samples.sizes_of(kernel.loop, 64, 1000), None, 48)
+    assert np.frombuffer(data, np.int64)[0] == 0 and blocks >= 32
+
+
+def test_values_common_to_tasks_are_held():
+    def holds(loop, variant=0):
+        program = schedule(loop).programs[variant]
+        return [s.axes for s in walk_steps(program.steps)
+                if isinstance(s, Loop) and s.kind == "hold"]
+
+    assert holds(samples.abs_add_relu("m1")) == [("m1",)]
+    assert holds(samples.abs_add_relu("m0")) == []
+    assert holds(samples.layer_norm(), variant=1) == [()]
+
+
+def add_inputs(count, outputs=1):
+    """Sums of `count` inputs, one of them per output."""
+    lines = ["%{} = load in{} [m0] : float32".format(i, i) for i in range(count)]
+    total, at = "0", count
+    for i in range(1, count):
+        lines.append("%{} = add %{} %{} : float32 [m0]".format(at, total, i))
+        total, at = str(at), at + 1
+    stores = ["store out{} [m0] %{}".format(i, at - 1 - i) for i in range(outputs)]
+    return samples.kernel(["float32"] * count, ["float32"] * outputs, "m0", *(lines + stores))
+
+
+def test_inputs_are_packed_into_one_queue():
+    queues = layout(schedule(add_inputs(20, 10)).programs[0]).queues
+    assert [(q.name, q.double, q.extent.row) for q in queues] == [
+        ("blockIn", True, 20 * 32), ("out", True, 32)]
 
 
 @pytest.mark.parametrize("loop, reason", [

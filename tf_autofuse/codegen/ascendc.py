@@ -1,97 +1,157 @@
-"""Ascend C source of a kernel: one class per loop nest, queues and explicit barriers."""
+"""Ascend C source of a kernel: one class per program, queues and explicit barriers."""
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
-from typing import Tuple, Union
+from typing import List, Set, Tuple, Union
 
+from tf_autofuse.codegen.ascendc_helpers import print_helpers
 from tf_autofuse.codegen.ascendc_nest import NestClass
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.ir import Kernel
+from tf_autofuse.kernel.ir import Kernel, Program
 from tf_autofuse.loop.text import print_loop
 from tf_autofuse.platforms import Platform
 from tf_autofuse.platforms import platform as find_platform
 from tf_autofuse.tiling.cpp import print_struct, tiling_fields
 
-_HELPERS = """\
-namespace {
-
-__aicore__ inline uint32_t RoundUp(uint32_t n, uint32_t unit) {
-  return (n + unit - 1) / unit * unit;
-}
-
-__aicore__ inline int64_t Smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
-__aicore__ inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// Makes one pipe wait for what another one was given so far.
-template <AscendC::HardEvent event>
-__aicore__ inline void Sync() {
-  const auto id = AscendC::GetTPipePtr()->FetchEventID(event);
-  AscendC::SetFlag<event>(id);
-  AscendC::WaitFlag<event>(id);
-}
-
-}  // namespace
-"""
+WIDTH = 100
+TARGETS = ("op", "rtc")
 
 
 @dataclass(frozen=True)
 class AscendCSource:
-    """Kernel text, the name of its entry, and its tiling structure: name and int64 fields."""
+    """Kernel text, the name of its entry, and its tiling structure: name and int64 fields.
+
+    `keys` says for each tiling key which variants run.
+    """
 
     text: str
     entry: str
     tiling_struct: str
     tiling_fields: Tuple[str, ...]
+    keys: Tuple[str, ...] = ()
 
 
 def print_ascendc(
-    kernel: Kernel, platform: Union[str, Platform], name: str = "autofused_kernel"
+    kernel: Kernel, platform: Union[str, Platform], name: str = "autofused_kernel",
+    target: str = "op",
 ) -> AscendCSource:
     """The Ascend C of `kernel` with the entry `name(inputs.., outputs.., workspace, tiling)`.
 
-    Raises ScheduleError when the kernel was scheduled for another chip.
+    `target` "op" is for operator projects: tiling data in global memory, tiling keys. "rtc" is for
+    run-time compilation: the tiling structure comes by value and has the key in it. Raises
+    ScheduleError when the kernel was scheduled for another chip or the target is unknown.
     """
     chip = find_platform(platform) if isinstance(platform, str) else platform
     if chip.name != kernel.platform:
         raise ScheduleError("scheduled for %s, not for %s" % (kernel.platform, chip.name),
                             node=name, stage="ascend c")
+    if target not in TARGETS:
+        raise ScheduleError("unknown target %r, known: %s" % (target, ", ".join(TARGETS)),
+                            node=name, stage="ascend c")
     struct = "".join(word.capitalize() for word in name.split("_")) + "Tiling"
-    classes = [NestClass(kernel, number, struct, chip) for number in range(len(kernel.programs))]
-    parts = [_header(kernel), '#include "kernel_operator.h"\n', _HELPERS,
-             print_struct(kernel, struct)]
-    parts += [nest.print() for nest in classes]
-    parts.append(_entry(kernel, name, struct))
-    return AscendCSource("\n".join(parts), name, struct, tiling_fields(kernel))
+    classes = [NestClass(kernel, program, struct, chip) for program in kernel.programs]
+    bodies = [nest.print() for nest in classes]
+    used: Set[str] = set().union(*[nest.used for nest in classes])
+    numbers = {"block": chip.block_bytes, "repeat": chip.repeat_bytes, "most": chip.max_repeat}
+    keys = key_variants(kernel)
+    parts = [_header(kernel, keys), '#include "kernel_operator.h"\n', print_helpers(used, numbers),
+             print_struct(kernel, struct), _tensors(kernel)]
+    parts += bodies
+    parts.append(_entry(kernel, name, struct, target, keys))
+    text = "\n".join(_wrap(line) for line in "\n".join(parts).split("\n"))
+    notes = tuple(", ".join(p.variant for p in programs) for programs in keys)
+    return AscendCSource(text, name, struct, tiling_fields(kernel), notes)
 
 
-def _header(kernel: Kernel) -> str:
-    origins = []
+def key_variants(kernel: Kernel) -> List[Tuple[Program, ...]]:
+    """The programs that run for each tiling key; the last nest counts fastest."""
+    keys: List[Tuple[Program, ...]] = [()]
+    for variants in kernel.variants:
+        keys = [chosen + (program,) for chosen in keys for program in variants]
+    return keys
+
+
+def _header(kernel: Kernel, keys: List[Tuple[Program, ...]]) -> str:
+    origins: List[str] = []
     for value in kernel.loop.body:
         if value.origin and value.origin not in origins:
             origins.append(value.origin)
     lines = ["Fused kernel for %s, generated by tf_autofuse." % kernel.platform]
-    lines += ["Operators: " + ", ".join(origins)] if origins else []
-    lines += ["Templates: " + ", ".join(p.template for p in kernel.programs), ""]
-    lines += print_loop(kernel.loop, comments=True).rstrip().splitlines()
+    if origins:
+        lines += textwrap.wrap("Operators: " + ", ".join(origins), WIDTH - 5,
+                               subsequent_indent="  ", break_long_words=False)
+    lines += ["Templates: " + ", ".join(v[0].template for v in kernel.variants), "Tiling keys:"]
+    lines += ["  %d: %s" % (key, ", ".join(p.variant for p in programs))
+              for key, programs in enumerate(keys)]
+    lines += [""] + print_loop(kernel.loop, comments=True).rstrip().splitlines()
     return "\n".join(("// " + line).rstrip() for line in lines) + "\n"
 
 
-def _entry(kernel: Kernel, name: str, struct: str) -> str:
-    tensors = ["in%d" % i for i in range(len(kernel.loop.inputs))]
-    tensors += ["out%d" % i for i in range(len(kernel.loop.outputs))]
-    params = ", ".join("GM_ADDR " + t for t in tensors + ["workspace", "tiling"])
-    lines = [
-        'extern "C" __global__ __aicore__ void %s(%s) {' % (name, params),
-        "  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY);",
-        "  GET_TILING_DATA_WITH_STRUCT(%s, t, tiling);" % struct,
-        "  AscendC::TPipe pipe;",
-    ]
-    for number in range(len(kernel.programs)):
-        lines += [
-            "  Nest%d nest%d(t);" % (number, number),
-            "  nest%d.Init(%s, &pipe);" % (number, ", ".join(tensors)),
-            "  nest%d.Process();" % number,
-        ]
-    return "\n".join(lines + ["}"]) + "\n"
+def _names(kernel: Kernel) -> List[str]:
+    names = ["in%d" % i for i in range(len(kernel.loop.inputs))]
+    return names + ["out%d" % i for i in range(len(kernel.loop.outputs))]
 
+
+def _tensors(kernel: Kernel) -> str:
+    fields = "".join("  GM_ADDR %s;\n" % name for name in _names(kernel) + ["workspace"])
+    return "struct Tensors {\n%s};\n" % fields
+
+
+_RUN = """\
+template <class Nest>
+__aicore__ inline void Run(const %(struct)s& t, const Tensors& gm, AscendC::TPipe* pipe) {
+  Nest nest(t);
+  nest.Init(gm, pipe);
+  nest.Process();
+}
+"""
+_NEXT = ["AscendC::PipeBarrier<PIPE_ALL>();", "pipe.Reset();"]
+
+
+def _entry(kernel: Kernel, name: str, struct: str, target: str,
+           keys: List[Tuple[Program, ...]]) -> str:
+    names, mixed = _names(kernel), any(p.variant == "split" for p in kernel.programs)
+    params = ["GM_ADDR " + n for n in names + ["workspace"]]
+    if target == "op":
+        params.append("GM_ADDR tiling")
+        head = 'extern "C" __global__ __aicore__ void %s(%s) {' % (name, ", ".join(params))
+        body = ["  KERNEL_TASK_TYPE_DEFAULT(%s);"
+                % ("KERNEL_TYPE_MIX_AIV_1_0" if mixed else "KERNEL_TYPE_AIV_ONLY"),
+                "  GET_TILING_DATA_WITH_STRUCT(%s, t, tiling);" % struct]
+        test = "TILING_KEY_IS(%d)"
+    else:
+        params.append("%s t" % struct)
+        head = 'extern "C" __global__ %s void %s(%s) {' % (
+            "__mix__(0, 1)" if mixed else "__vector__", name, ", ".join(params))
+        body, test = ["  AscendC::InitSocState();"], "t.key == %d"
+    body += ["  AscendC::TPipe pipe;", "  const Tensors gm{%s};" % ", ".join(names + ["workspace"])]
+    for key, programs in enumerate(keys):
+        lines: List[str] = []
+        for program in programs:
+            lines += _NEXT if lines else []
+            lines.append("Run<Nest%d%s>(t, gm, &pipe);" % (program.number,
+                                                          program.variant.capitalize()))
+        margin = "  " if len(keys) == 1 else "    "
+        if len(keys) > 1:
+            body.append("  %sif (%s) {" % ("} else " if key else "", test % key))
+        body += [margin + line for line in lines]
+    body += ["  }"] if len(keys) > 1 else []
+    return _RUN % {"struct": struct} + "\n" + "\n".join([head] + body + ["}"]) + "\n"
+
+
+def _wrap(line: str) -> str:
+    """The line cut at commas and operators so that no piece is longer than WIDTH."""
+    if len(line) <= WIDTH:
+        return line
+    comment = line.lstrip().startswith("//")
+    margin = " " * (len(line) - len(line.lstrip()) + 4)
+    pieces: List[str] = []
+    while len(line) > WIDTH:
+        at = max(line.rfind(mark, len(margin) + 1, WIDTH - 1) + len(mark) - 1
+                 for mark in ((", ", " ") if comment else (", ", " + ", " / ", " = ", "; ")))
+        if at <= len(margin) + 1:
+            break
+        pieces.append(line[:at].rstrip())
+        line = (margin[4:] + "//   " if comment else margin) + line[at:].lstrip()
+    return "\n".join(pieces + [line])

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import math
-from typing import Dict, List, Sequence, Tuple
+import re
+from typing import Dict, List, Sequence, Set
 
 from tf_autofuse.kernel.ir import (
     Accumulate,
@@ -14,15 +15,19 @@ from tf_autofuse.kernel.ir import (
     Fill,
     Finish,
     Kernel,
+    LoadPart,
+    Program,
     SizeOf,
     Step,
     StepScalar,
+    StorePart,
     walk_steps,
+    written,
 )
+from tf_autofuse.kernel.layout import UNIT, Extent, layout
 from tf_autofuse.kernel.nest import runtime_inputs
 from tf_autofuse.kernel.vector import ITEM_BYTES, ROUND_MODES, VECTOR_OPS
 from tf_autofuse.platforms import Platform
-from tf_autofuse.tiling import UNIT
 
 C_TYPES: Dict[str, str] = {
     "float32": "float", "float16": "half", "bfloat16": "bfloat16_t", "int8": "int8_t",
@@ -30,23 +35,26 @@ C_TYPES: Dict[str, str] = {
     "mask": "uint8_t",
 }
 _FOLD_CALLS = {"sum": "Add", "prod": "Mul", "max": "Max", "min": "Min"}
-_FOLD_SCALARS = {"sum": "{0} + {1}", "prod": "{0} * {1}", "max": "{0} > {1} ? {0} : {1}",
-                 "min": "{0} < {1} ? {0} : {1}"}
+_LONGEST_NAME = 24
 
 
 class StepPrinter:
-    """Lines of Ascend C for the steps of program `number`.
+    """Lines of Ascend C for the steps of a program.
 
     In scope are the tile: `rows`, `cols`, `pitch`, and per axis k its size `t.n<k>` and the
     coordinate `i<k>`, which is the start of the tile for tile axes.
     """
 
-    def __init__(self, kernel: Kernel, number: int, chip: Platform) -> None:
-        self.kernel, self.number, self.chip = kernel, number, chip
-        self.program = kernel.programs[number]
+    def __init__(self, kernel: Kernel, program: Program, chip: Platform) -> None:
+        self.kernel, self.program, self.chip = kernel, program, chip
+        self.number = program.number
+        self.layout = layout(program)
         self.runtime = runtime_inputs(kernel.loop)
         self.lines: List[str] = []
         self.indent = 0
+        self.used: Set[str] = set()
+        made = _made_by(program)
+        self.names = {b.name: _pretty(b, made.get(b.name, "scratch")) for b in program.buffers}
 
     # Lines and names
 
@@ -63,14 +71,22 @@ class StepPrinter:
         self.indent -= 1
         self.put(text)
 
+    def helper(self, name: str) -> str:
+        """The name of a device function, which the kernel then gets."""
+        self.used.add(name)
+        return name
+
     def buffer(self, name: str) -> Buffer:
         return self.program.buffer(name)
 
     def name(self, buffer: str) -> str:
-        return buffer.split("_", 1)[1]
+        return self.names[buffer]
 
     def size(self, axis: str) -> str:
         return "t.n%d" % self.kernel.loop.axes.index(axis)
+
+    def sizes(self, axes: Sequence[str]) -> str:
+        return " * ".join(self.size(axis) for axis in axes) or "1"
 
     def point(self, axis: str) -> str:
         return "i%d" % self.kernel.loop.axes.index(axis)
@@ -80,6 +96,27 @@ class StepPrinter:
         if axis == self.program.y:
             return "t.ty%d" % self.number
         return "t.tx%d" % self.number if axis == self.program.x else "1"
+
+    def bytes(self, extent: Extent) -> str:
+        """C++ for the bytes of an extent."""
+        terms = []
+        for word, bits in zip(("tile", "row", "column"), extent.parts()):
+            if bits % 8:
+                terms.append("%s / 8 * %d" % (word, bits))
+            elif bits:
+                terms.append("%s * %d" % (word, bits // 8))
+        terms += ["lanes * %d" % (extent.lanes * 4)] if extent.lanes else []
+        terms += [str(extent.fixed)] if extent.fixed else []
+        return " + ".join(terms) or "0"
+
+    def room(self, buffer: Buffer) -> str:
+        """Elements that the buffer has room for."""
+        count = {"yx": "tile", "x": "row", "y": "column", "1": str(UNIT), "lanes": "lanes"}
+        if buffer.dtype == "mask":
+            return count[buffer.shape] + " / 4"
+        if buffer.shape == "lanes":
+            return "lanes" if ITEM_BYTES[buffer.dtype] == 4 else "lanes * 2"
+        return count[buffer.shape]
 
     def count(self, name: str) -> str:
         """Elements an instruction on the buffer works on."""
@@ -94,9 +131,6 @@ class StepPrinter:
     def _lanes(self, name: str) -> int:
         return self.chip.repeat_bytes // ITEM_BYTES[self.buffer(name).dtype]
 
-    def _block(self, name: str) -> int:
-        return self.chip.block_bytes // ITEM_BYTES[self.buffer(name).dtype]
-
     # Scratch
 
     def uses_scratch(self, step: Step) -> bool:
@@ -105,13 +139,10 @@ class StepPrinter:
             return step.op == "tanh"
         return isinstance(step, (Broadcast, Accumulate, Finish))
 
-    def needs_column_scratch(self) -> bool:
-        return any(isinstance(s, Broadcast) and self.buffer(s.src).shape == "y"
-                   for s in walk_steps(self.program.steps))
-
-    def needs_tanh_scratch(self) -> bool:
-        return any(isinstance(s, Compute) and s.op == "tanh"
-                   for s in walk_steps(self.program.steps))
+    def scratch(self, name: str, kind: str, count: str) -> str:
+        """C++ for a scratch tensor of the arena."""
+        return "arena.GetWithOffset<%s>(%s, %s)" % (kind, count,
+                                                    self.bytes(self.layout.scratch[name]))
 
     # Global memory
 
@@ -124,81 +155,59 @@ class StepPrinter:
         return text or "0"
 
     def copy_in(self, step: CopyIn) -> None:
-        """DataCopyPad of the tile; strides known only at run time go row by row."""
+        """The tile from GM; strides known only at run time go row by row."""
         if step.input in self.runtime:
             self._copy_in_runtime(step)
             return
         axes = [dim.axis for dim in step.dims if dim.axis is not None]
-        kind = C_TYPES[self.buffer(step.dst).dtype]
-        extent, gaps = self._burst(step.dst)
-        name = self.name(step.dst)
-        self.put("const AscendC::DataCopyExtParams %sCopy{%s, %s, %s, 0};"
-                 % (name, extent, gaps[0], gaps[1]))
-        self.put("AscendC::DataCopyPad(%s, in%dGm[%s], %sCopy, "
-                 "AscendC::DataCopyPadExtParams<%s>());"
-                 % (name, step.input, self._dense(axes), name, kind))
+        self._load(step.dst, "in%dGm[%s]" % (step.input, self._dense(axes)))
 
-    def copy_out(self, step: CopyOut) -> None:
-        extent, gaps = self._burst(step.src)
-        name = self.name(step.src)
-        self.put("const AscendC::DataCopyExtParams %sCopy{%s, %s, %s, 0};"
-                 % (name, extent, gaps[1], gaps[0]))
-        self.put("AscendC::DataCopyPad(out%dGm[%s], %s, %sCopy);"
-                 % (step.output, self._dense(step.axes), name, name))
+    def load_part(self, step: LoadPart) -> None:
+        self._load(step.dst, self._part(step.number, "piece"))
 
-    def _burst(self, name: str) -> Tuple[str, Tuple[str, str]]:
-        """`blockCount, blockLen` of a tile, and its gaps in GM (bytes) and UB (blocks)."""
-        buffer = self.buffer(name)
-        item = ITEM_BYTES[buffer.dtype]
-        if buffer.shape != "yx":
-            count = {"y": "rows", "x": "cols", "1": "1"}[buffer.shape]
-            return "1, static_cast<uint32_t>(%s * %d)" % (count, item), ("0", "0")
-        gap = "static_cast<uint32_t>((%s - cols) * %d)" % (self.size(self.program.x or ""), item)
-        ub = "(pitch * %d - RoundUp(cols * %d, %d)) / %d" % (
-            item, item, self.chip.block_bytes, self.chip.block_bytes)
-        extent = "static_cast<uint16_t>(rows), static_cast<uint32_t>(cols * %d)" % item
-        return extent, (gap, ub)
+    def _part(self, number: int, part: str) -> str:
+        kept = self.program.nest.kept
+        return "part%dGm[%s * %s + %s]" % (number, part, self.sizes(kept), self._dense(kept))
+
+    def _load(self, name: str, source: str) -> None:
+        shape = self.buffer(name).shape
+        if shape == "yx":
+            self.put("%s(%s, %s, rows, cols, pitch, %s);" % (
+                self.helper("LoadTile"), self.name(name), source, self.size(self.program.x or "")))
+        else:
+            self.put("%s(%s, %s, %s);" % (self.helper("LoadRow"), self.name(name), source,
+                                          self.count(name)))
+
+    def copy_out(self, step: Step) -> None:
+        assert isinstance(step, (CopyOut, StorePart))
+        if isinstance(step, CopyOut):
+            target = "out%dGm[%s]" % (step.output, self._dense(step.axes))
+        else:
+            target = self._part(step.number, "part")
+        if self.buffer(step.src).shape == "yx":
+            self.put("%s(%s, %s, rows, cols, pitch, %s);" % (
+                self.helper("StoreTile"), target, self.name(step.src),
+                self.size(self.program.x or "")))
+        else:
+            self.put("%s(%s, %s, %s);" % (self.helper("StoreRow"), target, self.name(step.src),
+                                          self.count(step.src)))
 
     def _copy_in_runtime(self, step: CopyIn) -> None:
         buffer, loop_axes = self.buffer(step.dst), self.kernel.loop.axes
         stride = {axis: "t.s%d_%d" % (step.input, loop_axes.index(axis)) for axis in loop_axes}
         axes = [dim.axis for dim in step.dims if dim.axis is not None]
-        terms = ["%s * %s" % (self.point(axis), stride[axis]) for axis in axes]
-        base = " + ".join(terms) or "0"
-        target, width = self.name(step.dst), {"yx": "cols", "x": "cols", "y": "rows", "1": "1"}
+        base = " + ".join("%s * %s" % (self.point(axis), stride[axis]) for axis in axes) or "0"
+        target = self.name(step.dst)
         along = self.program.y if buffer.shape == "y" else self.program.x
-        if buffer.shape == "yx":
-            self.open("for (uint32_t r = 0; r < rows; ++r) {")
-            target += "[r * pitch]"
-            base += " + r * " + stride[self.program.y or ""]
-        self.put("const int64_t at = %s;" % base if buffer.shape == "yx" else
-                 "const int64_t %sAt = %s;" % (self.name(step.dst), base))
-        at = "at" if buffer.shape == "yx" else self.name(step.dst) + "At"
-        moving = "%s != 0" % stride[along] if along in axes else "true"
-        self._row_in(step, target, at, width[buffer.shape], moving)
-        if buffer.shape == "yx":
-            self.close()
-
-    def _row_in(self, step: CopyIn, target: str, at: str, count: str, moving: str) -> None:
-        """One row: a copy, or one element repeated."""
-        dtype = self.buffer(step.dst).dtype
-        kind = C_TYPES[dtype]
-        self.open("if (%s) {" % moving)
-        self.put("const AscendC::DataCopyExtParams row{1, static_cast<uint32_t>(%s * %d), 0, 0, 0};"
-                 % (count, ITEM_BYTES[dtype]))
-        self.put("AscendC::DataCopyPad(%s, in%dGm[%s], row, AscendC::DataCopyPadExtParams<%s>());"
-                 % (target, step.input, at, kind))
-        self.indent -= 1
-        self.open("} else {")
-        value = "in%dGm.GetValue(%s)" % (step.input, at)
-        if ITEM_BYTES[dtype] == 1:
-            # Duplicate has no 8-bit form: two equal bytes make a 16-bit element.
-            self.put("const uint16_t byte = static_cast<uint8_t>(%s);" % value)
-            self.put("AscendC::Duplicate(%s.ReinterpretCast<uint16_t>(), "
-                     "static_cast<uint16_t>(byte << 8 | byte), (%s + 1) / 2);"
-                     % (target, count))
-        else:
-            self.put("AscendC::Duplicate(%s, %s, %s);" % (target, value, count))
+        moves = "%s != 0" % stride[along] if along in axes else "true"
+        count = {"yx": "cols", "x": "cols", "y": "rows", "1": "1"}[buffer.shape]
+        call = self.helper("LoadOrRepeat")
+        if buffer.shape != "yx":
+            self.put("%s(%s, in%dGm[%s], %s, %s);" % (call, target, step.input, base, count, moves))
+            return
+        self.open("for (uint32_t r = 0; r < rows; ++r) {")
+        self.put("%s(%s[r * pitch], in%dGm[%s + r * %s], %s, %s);" % (
+            call, target, step.input, base, stride[self.program.y or ""], count, moves))
         self.close()
 
     # Vector steps
@@ -220,7 +229,7 @@ class StepPrinter:
         """The scalar as the element type of buffer `like`."""
         dtype = self.buffer(like).dtype
         if isinstance(scalar, SizeOf):
-            text = " * ".join(self.size(axis) for axis in scalar.axes) or "1"
+            text = self.sizes(scalar.axes)
             text = "static_cast<float>(%s)" % text if dtype == "float16" else text
             return "static_cast<%s>(%s)" % (C_TYPES[dtype], text)
         if dtype in ("float16", "float32"):
@@ -238,7 +247,7 @@ class StepPrinter:
         if step.op in ("cast", "trunc"):
             mode = ROUND_MODES[self.buffer(step.srcs[0]).dtype][self.buffer(step.dst).dtype]
             args.append("AscendC::RoundMode::CAST_" + ("TRUNC" if step.op == "trunc" else mode))
-        call = op.call
+        call = self.chip.calls.get(step.op, op.call)
         if op.mask == "out":
             args.append("AscendC::" + call)
             call, count = ("Compares" if op.scalar else "Compare"), "RoundUp(%s, %d)" % (count,
@@ -250,108 +259,77 @@ class StepPrinter:
             args.append("AscendC::SELMODE::VSEL_TENSOR_%s_MODE"
                         % ("SCALAR" if op.scalar else "TENSOR"))
         if step.op == "tanh":
-            self.put("AscendC::LocalTensor<uint8_t> %sScratch = mathScratch.Get<uint8_t>();" % dst)
+            self.put("AscendC::LocalTensor<uint8_t> %sScratch = %s;"
+                     % (dst, self.scratch("math", "uint8_t", "4096")))
             args.append(dst + "Scratch")
         self.put("AscendC::%s(%s, %s);" % (call, ", ".join(args), count))
-
-    def _repeat_rows(self, mask: str, width: int) -> None:
-        """Open the loops of a row-wise instruction: registers `c`, at most 255 rows `r`."""
-        self.open("for (uint32_t c = 0; c < cols; c += %d) {" % width)
-        self.put("const uint64_t mask = Smaller(%d, %s - c);" % (width, mask))
-        self.open("for (uint32_t r = 0; r < %s; r += %d) {" % (self._rows(),
-                                                              self.chip.max_repeat))
-        self.put("const uint8_t repeat = Smaller(%d, %s - r);" % (self.chip.max_repeat,
-                                                                  self._rows()))
 
     def _broadcast(self, step: Broadcast) -> None:
         src, dst = self.name(step.src), self.name(step.dst)
         kind, shape = C_TYPES[self.buffer(step.src).dtype], self.buffer(step.src).shape
         if shape == "1":
-            self.put("Sync<AscendC::HardEvent::V_S>();")
-            self.put("AscendC::Duplicate(%s, %s.GetValue(0), %s);" % (dst, src,
-                                                                      self.count(step.dst)))
-            self.put("Sync<AscendC::HardEvent::S_V>();")
-            return
-        block, width = self._block(step.src), self._lanes(step.src)
-        origin, strides = "%s[c]" % src, "1, 1, pitch / %d, 0" % block
-        if shape == "y":
-            column = "%sColumn" % dst
-            self.put("AscendC::LocalTensor<%s> %s = columnScratch.Get<%s>();" % (kind, column,
-                                                                                 kind))
-            self.open("for (uint32_t r = 0; r < rows; r += 2040) {")
-            self.put("AscendC::Brcb(%s[r * %d], %s[r], CeilDiv(Smaller(2040, rows - r), 8), "
-                     "AscendC::BrcbRepeatParams(1, 8));" % (column, block, src))
-            self.close()
-            self.put("AscendC::PipeBarrier<PIPE_V>();")
-            origin, strides = "%s[r * %d]" % (column, block), "1, 0, pitch / %d, 1" % block
-        self._repeat_rows("cols", width)
-        self.put("AscendC::Copy(%s[r * pitch + c], %s, mask, repeat, "
-                 "AscendC::CopyRepeatParams(%s));" % (dst, origin, strides))
-        self.close()
-        self.close()
+            self.put("%s(%s, %s, %s);" % (self.helper("SpreadOne"), dst, src,
+                                          self.count(step.dst)))
+        elif shape == "x":
+            self.put("%s(%s, %s, rows, cols, pitch);" % (self.helper("SpreadRow"), dst, src))
+        else:
+            blocks = self.chip.block_bytes // ITEM_BYTES[self.buffer(step.src).dtype]
+            self.put("AscendC::LocalTensor<%s> %sBlocks = %s;" % (
+                kind, dst, self.scratch("column", kind, "column * %d" % blocks)))
+            self.put("%s(%s, %s, %sBlocks, rows, cols, pitch);" % (
+                self.helper("SpreadColumn"), dst, src, dst))
 
     def _accumulate(self, step: Accumulate) -> None:
         call, acc, src = _FOLD_CALLS[step.op], self.name(step.dst), self.name(step.src)
-        if self.buffer(step.dst).shape == self.buffer(step.src).shape:
+        if not step.scratch:
             self.put("AscendC::%s(%s, %s, %s, %s);" % (call, acc, acc, src, self.count(step.dst)))
             return
+        # A source that is not needed any more is its own scratch.
+        own = self.buffer(step.scratch).slot == self.buffer(step.src).slot
+        scratch, copy = (src, "false") if own else (self.name(step.scratch), "true")
         if self.buffer(step.dst).shape == "x":
-            self.open("for (uint32_t r = 0; r < rows; ++r) {")
-            self.put("AscendC::%s(%s, %s, %s[r * pitch], cols);" % (call, acc, acc, src))
-            self.put("AscendC::PipeBarrier<PIPE_V>();")
-            self.close()
-            return
-        width, block = self._lanes(step.dst), self._block(step.dst)
-        single = self.program.y is None
-        self._repeat_rows("cols", width)
-        where = "c" if single else "r * pitch + c"
-        stride = "8" if single else "static_cast<uint8_t>(pitch / %d)" % block
-        self.put("AscendC::%s(%s[r * %d], %s[r * %d], %s[%s], mask, repeat, "
-                 "AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, %s));"
-                 % (call, acc, width, acc, width, src, where, stride))
-        self.close()
-        self.put("AscendC::PipeBarrier<PIPE_V>();")
-        self.close()
+            self.put("%s<%s>(%s, %s, %s, rows * pitch, pitch);" % (
+                self.helper("Fold" + call), copy, acc, src, scratch))
+        elif self.program.y is None:
+            self.put("%s<%s>(%s, %s, %s, cols, %d);" % (
+                self.helper("Fold" + call), copy, acc, src, scratch, self._lanes(step.dst)))
+        else:
+            self.put("%s<%s>(%s, %s, %s, rows, cols, pitch);" % (
+                self.helper("FoldRows" + call), copy, acc, src, scratch))
 
     def _finish(self, step: Finish) -> None:
-        acc, dst, width = self.name(step.src), self.name(step.dst), self._lanes(step.src)
-        dtype = self.buffer(step.src).dtype
-        if step.op == "prod" or dtype == "int32":
-            self._finish_by_halves(step, acc, dst, width)
-            return
-        order = "" if step.op == "sum" else ", AscendC::ReduceOrder::ORDER_ONLY_VALUE"
-        self.open("for (uint32_t r = 0; r < %s; r += %d) {" % (self._rows(),
-                                                              self.chip.max_repeat))
-        self.put("AscendC::WholeReduce%s(%s[r], %s[r * %d], %d, Smaller(%d, %s - r), 1, 1, 8%s);"
-                 % (step.op.capitalize(), dst, acc, width, width, self.chip.max_repeat,
-                    self._rows(), order))
-        self.close()
+        halves = step.op == "prod" or self.buffer(step.src).dtype == "int32"
+        call = ("FinishHalves" if halves else "Finish") + _FOLD_CALLS[step.op]
+        self.put("%s(%s, %s, %s);" % (self.helper(call), self.name(step.dst), self.name(step.src),
+                                      self._rows()))
 
-    def _finish_by_halves(self, step: Finish, acc: str, dst: str, width: int) -> None:
-        """Fold the upper half of the lanes onto the lower one; the scalar unit does the last 8."""
-        kind, block = C_TYPES[self.buffer(step.src).dtype], self._block(step.src)
-        self.open("for (uint32_t half = %d; half >= %d; half /= 2) {" % (width // 2, block))
-        self.open("for (uint32_t r = 0; r < %s; r += %d) {" % (self._rows(),
-                                                              self.chip.max_repeat))
-        self.put("const uint8_t repeat = Smaller(%d, %s - r);" % (self.chip.max_repeat,
-                                                                  self._rows()))
-        self.put("AscendC::%s(%s[r * %d], %s[r * %d], %s[r * %d + half], "
-                 "static_cast<uint64_t>(half), repeat, "
-                 "AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, 8));"
-                 % (_FOLD_CALLS[step.op], acc, width, acc, width, acc, width))
-        self.close()
-        self.put("AscendC::PipeBarrier<PIPE_V>();")
-        self.close()
-        self.put("Sync<AscendC::HardEvent::V_S>();")
-        self.open("for (uint32_t r = 0; r < %s; ++r) {" % self._rows())
-        self.put("%s total = %s.GetValue(r * %d);" % (kind, acc, width))
-        self.open("for (uint32_t k = 1; k < %d; ++k) {" % block)
-        self.put("const %s next = %s.GetValue(r * %d + k);" % (kind, acc, width))
-        self.put("total = %s;" % _FOLD_SCALARS[step.op].format("total", "next"))
-        self.close()
-        self.put("%s.SetValue(r, total);" % dst)
-        self.close()
-        self.put("Sync<AscendC::HardEvent::S_V>();")
+
+def _made_by(program: Program) -> Dict[str, str]:
+    """For each buffer a word for the step that fills it."""
+    words: Dict[str, str] = {}
+    for step in walk_steps(program.steps):
+        name = written(step)
+        if name is None:
+            continue
+        if isinstance(step, CopyIn):
+            word = "in%d" % step.input
+        elif isinstance(step, LoadPart):
+            word = "part"
+        elif isinstance(step, (Compute, Finish, Accumulate)):
+            word = step.op
+        else:
+            word = "wide" if isinstance(step, Broadcast) else "fill"
+        words[name] = word
+    return words
+
+
+def _pretty(buffer: Buffer, word: str) -> str:
+    """A C++ name that tells where the buffer comes from; the number keeps it apart."""
+    number = buffer.name.rsplit("_b", 1)[1]
+    origin = re.sub(r"\W", "", buffer.origin.rsplit("/", 1)[-1])[:_LONGEST_NAME].strip("_")
+    if origin and origin[0].isalpha() and buffer.position == "VECCALC":
+        word = origin[0].lower() + origin[1:]
+    return word + "_" + number
 
 
 def _float(value: float) -> str:

@@ -20,14 +20,18 @@ from tf_autofuse.kernel.ir import (
     Fill,
     Finish,
     Kernel,
+    LoadPart,
     Loop,
     Program,
     SizeOf,
     Step,
     StepScalar,
+    StorePart,
+    Sync,
     read,
     written,
 )
+from tf_autofuse.kernel.layout import task_order
 from tf_autofuse.kernel.nest import runtime_inputs
 from tf_autofuse.kernel.vector import VECTOR_OPS
 from tf_autofuse.loop.interp import compute_dtype, decode, encode, storage_dtype
@@ -43,12 +47,14 @@ def run(
     sizes: Dict[str, int],
     strides: Optional[Sequence[int]] = None,
     tiles: Optional[Sequence[Tile]] = None,
+    variants: Optional[Sequence[int]] = None,
+    parts: int = 3,
 ) -> List[np.ndarray]:
     """Outputs of the kernel for axis `sizes`; a dimension of size 1 is left out of output shapes.
 
     `strides` is the run-time table of the kernel interface (None: no input needs one); `tiles`
-    gives (ty, tx) per program (None: one tile holds the whole axes). IRError when a step reads a
-    buffer that holds nothing.
+    gives (ty, tx) per nest (None: one tile holds the whole axes), `variants` the program of each
+    nest (None: the first). IRError when a step reads a buffer that holds nothing.
     """
     outputs = []
     for number, param in enumerate(kernel.loop.outputs):
@@ -56,11 +62,12 @@ def run(
         shape = [sizes[dim.axis] if dim.axis else 1 for dim in store.dims]
         outputs.append(np.zeros(shape, storage_dtype(param.dtype)))
     with np.errstate(all="ignore"):
-        for number, program in enumerate(kernel.programs):
+        for number, programs in enumerate(kernel.variants):
+            program = programs[variants[number] if variants is not None else 0]
             whole = (sizes.get(program.y or "", 1), sizes.get(program.x or "", 1))
             tile = tiles[number] if tiles is not None else whole
             views = _views(kernel, inputs, sizes, strides)
-            _Machine(kernel, program, views, outputs, sizes, tile).run()
+            _Machine(kernel, program, views, outputs, sizes, tile, parts).run()
     return outputs
 
 
@@ -91,12 +98,18 @@ def _views(kernel: Kernel, inputs, sizes: Dict[str, int], strides) -> List[np.nd
 class _Machine:
     """One program on one set of arrays. `at` maps each axis to the range being worked on."""
 
-    def __init__(self, kernel: Kernel, program: Program, views, outputs, sizes, tile) -> None:
-        self.kernel, self.program = kernel, program
+    def __init__(self, kernel: Kernel, program: Program, views, outputs, sizes, tile,
+                 parts: int) -> None:
+        self.kernel, self.program, self.parts = kernel, program, parts
         self.views, self.outputs, self.sizes = views, outputs, sizes
         self.tile = dict(zip((program.y, program.x), tile))
         self.at: Dict[str, slice] = {}
+        if program.variant == "resident":
+            self.at = {axis: slice(0, sizes[axis]) for axis in program.nest.reduced}
+        self.part: Optional[int] = None
         self.held: Dict[int, Tuple[str, np.ndarray]] = {}
+        self.last: Dict[Loop, Tuple] = {}
+        self.partials: Dict[Tuple[int, int], np.ndarray] = {}
 
     def run(self) -> None:
         self._steps(self.program.steps)
@@ -105,18 +118,46 @@ class _Machine:
         for step in steps:
             if isinstance(step, Loop):
                 self._loop(step)
-            else:
+            elif not isinstance(step, Sync):
                 self._step(step)
 
     def _loop(self, loop: Loop) -> None:
+        if loop.kind == "hold":
+            where = tuple((self.at[axis].start, self.at[axis].stop) for axis in loop.axes)
+            if self.last.get(loop) != where:
+                self.last[loop] = where
+                self._steps(loop.body)
+        elif loop.kind == "parts":
+            own = self.part
+            for part in range(self.parts):
+                self.part = part
+                self._steps(loop.body)
+            self.part = own
+        elif loop.kind == "split":
+            for point in self._points(task_order(self.program)):
+                for part in range(self.parts):
+                    self.part = part
+                    self.at.update(point)
+                    self._steps(loop.body)
+            self.part = None
+        else:
+            axes = loop.axes if loop.kind == "walk" else task_order(self.program)
+            points = self._points(axes)
+            if loop.kind == "walk" and self.part is not None:
+                count = len(points)
+                points = points[count * self.part // self.parts:
+                                count * (self.part + 1) // self.parts]
+            for point in points:
+                self.at.update(point)
+                self._steps(loop.body)
+
+    def _points(self, axes: Sequence[str]) -> List[List[Tuple[str, slice]]]:
         ranges = []
-        for axis in loop.axes:
+        for axis in axes:
             step = max(1, self.tile.get(axis, 1))
             size = self.sizes[axis]
-            ranges.append([slice(i, min(i + step, size)) for i in range(0, size, step)])
-        for point in itertools.product(*ranges):
-            self.at.update(zip(loop.axes, point))
-            self._steps(loop.body)
+            ranges.append([(axis, slice(i, min(i + step, size))) for i in range(0, size, step)])
+        return [list(point) for point in itertools.product(*ranges)]
 
     # Buffers: arrays of (rows, columns)
 
@@ -143,12 +184,22 @@ class _Machine:
         if isinstance(step, CopyOut):
             self._copy_out(step, sources[0])
             return
+        if isinstance(step, StorePart):
+            room = [self.sizes[a] if a in step.axes else 1 for a in self.kernel.loop.axes]
+            whole = self.partials.setdefault((step.number, self.part or 0),
+                                             np.zeros(room, sources[0].dtype))
+            index = self._index(step.axes)
+            whole[index] = sources[0].reshape(whole[index].shape)
+            return
         name = written(step)
         assert name is not None
         buffer = self.program.buffer(name)
         shape = self._shape(name)
         if isinstance(step, CopyIn):
             result = self._copy_in(step)
+        elif isinstance(step, LoadPart):
+            part = self.partials[(step.number, self.part or 0)][self._index(step.axes)]
+            result = part.reshape(self._tile_order(step.axes))
         elif isinstance(step, Fill):
             result = np.full(shape, self._scalar(step.scalar))
         elif isinstance(step, Broadcast):
@@ -161,6 +212,8 @@ class _Machine:
             if buffer.shape in ("yx", "y", "1") or self.program.y is None and axis == 0:
                 fold = sources[1]
             result = _FOLD[step.op](sources[0], fold)
+            if step.scratch:
+                self.held[self.program.buffer(step.scratch).slot] = ("scratch", sources[1])
         else:
             assert isinstance(step, Finish)
             result = sources[0]

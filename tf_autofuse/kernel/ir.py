@@ -1,8 +1,14 @@
-"""Node classes of the kernel IR: one program of vector steps per loop nest.
+"""Node classes of the kernel IR: for each loop nest one or more programs of vector steps.
 
-A program works on tiles of two axes: `x`, the innermost axis of the nest, and `y`, the one before
-it (or none). Block loops hand tiles of kept axes to cores; walk loops run over reduced axes inside
-one block. A buffer has the shape of the tile axes its value varies with:
+The programs of a nest are variants that compute the same; the tiling function picks one for the
+sizes at hand. A program works on tiles of two axes: `x`, the innermost axis of the nest, and `y`,
+the one before it (or none). Variants:
+
+    stream    walks over the reduced axes tile by tile, once per pass
+    resident  the tile holds the whole reduced axis: inputs are read once for all passes
+    split     like stream, but several cores share one walk; partial results meet in workspace
+
+A buffer has the shape of the tile axes its value varies with:
 
     yx     ty rows of tx elements, rows a pitch apart that keeps them aligned
     y, x   one element per row, or one row;   1   one element
@@ -12,7 +18,7 @@ Sizes are symbols: `ty` and `tx` are found at run time by the tiling function of
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Optional, Tuple, Union
 
 from tf_autofuse.kernel.nest import Nest
@@ -20,6 +26,7 @@ from tf_autofuse.loop.ir import Dim, LoopKernel
 
 SHAPES = ("yx", "y", "x", "1", "lanes")
 POSITIONS = ("VECIN", "VECOUT", "VECCALC")
+VARIANTS = ("stream", "resident", "split")
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,8 @@ StepScalar = Union[None, bool, int, float, SizeOf]
 class Buffer:
     """A tensor in UB. Buffers of one `slot` share memory, their lifetimes being disjoint.
 
-    dtype `mask` holds one bit per element. Queue buffers (VECIN, VECOUT) have a slot each.
+    dtype `mask` holds one bit per element. Queue buffers (VECIN, VECOUT) have a slot each; where
+    they lie is said by `kernel.layout`. `origin` names the operator the buffer belongs to.
     """
 
     name: str
@@ -44,6 +52,7 @@ class Buffer:
     dtype: str
     shape: str
     slot: int
+    origin: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -95,11 +104,16 @@ class Fill:
 
 @dataclass(frozen=True)
 class Accumulate:
-    """Fold a tile into an accumulator: rows into lanes (y, lanes) or all rows into one (x)."""
+    """Fold a tile into an accumulator: rows into lanes (y, lanes) or all rows into one (x).
+
+    The tile is folded by halves first, so that rounding errors stay small. `scratch` is a buffer
+    of the shape of `src` that this may destroy; there is none when the shapes are equal.
+    """
 
     op: str
     dst: str
     src: str
+    scratch: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,10 +126,38 @@ class Finish:
 
 
 @dataclass(frozen=True)
+class LoadPart:
+    """The tile of partial result `number` that core part `p` of the `parts` loop has stored."""
+
+    dst: str
+    number: int
+    axes: Tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StorePart:
+    """VECOUT buffer to the tile of partial result `number`, in the place of this part."""
+
+    src: str
+    number: int
+    axes: Tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sync:
+    """All cores wait for each other; what they stored is visible to all."""
+
+
+@dataclass(frozen=True)
 class Loop:
     """Steps for every point (or tile, for the axes y and x) of `axes`.
 
-    kind `block`: iterations are independent and dealt out to cores. kind `walk`: in sequence.
+    kind `block`: iterations are independent and dealt out to cores.
+    kind `split`: as `block`, and each iteration is cut in parts that share the walks inside.
+    kind `walk`: in sequence; inside `split` only over the share of the part.
+    kind `hold`: not a loop: the body is run when a coordinate of `axes` is another one than when
+    it ran last, and its buffers keep their contents in between.
+    kind `parts`: over the parts of a split, in order.
     """
 
     kind: str
@@ -123,20 +165,22 @@ class Loop:
     body: Tuple["Step", ...]
 
 
-Step = Union[CopyIn, CopyOut, Compute, Broadcast, Fill, Accumulate, Finish, Loop]
+Step = Union[CopyIn, CopyOut, Compute, Broadcast, Fill, Accumulate, Finish, LoadPart, StorePart,
+             Sync, Loop]
 
 
 @dataclass(frozen=True)
 class Program:
-    """The vector program of one nest. `template` names its form for people and tiling keys."""
+    """A vector program of nest `number`. `template` names the form of the nest for people."""
 
     nest: Nest
+    number: int
     template: str
+    variant: str
     y: Optional[str]
     x: Optional[str]
     buffers: Tuple[Buffer, ...]
     steps: Tuple[Step, ...]
-    queue_depth: int
 
     def buffer(self, name: str) -> Buffer:
         """The buffer called `name`; KeyError when there is none."""
@@ -148,7 +192,10 @@ class Program:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A scheduled loop kernel: what to compute and, nest by nest, how."""
+    """A scheduled loop kernel: what to compute and, nest by nest, how.
+
+    `programs` are in order of nests; the first one of a nest runs for all sizes.
+    """
 
     loop: LoopKernel
     platform: str
@@ -156,7 +203,13 @@ class Kernel:
 
     @property
     def nests(self) -> Tuple[Nest, ...]:
-        return tuple(program.nest for program in self.programs)
+        return tuple(variants[0].nest for variants in self.variants)
+
+    @property
+    def variants(self) -> Tuple[Tuple[Program, ...], ...]:
+        """The programs of each nest."""
+        count = 1 + max(program.number for program in self.programs)
+        return tuple(tuple(p for p in self.programs if p.number == n) for n in range(count))
 
 
 def walk_steps(steps: Tuple[Step, ...]):
@@ -169,7 +222,7 @@ def walk_steps(steps: Tuple[Step, ...]):
 
 def written(step: Step) -> Optional[str]:
     """The buffer a step writes, if any."""
-    return None if isinstance(step, (CopyOut, Loop)) else step.dst
+    return None if isinstance(step, (CopyOut, StorePart, Sync, Loop)) else step.dst
 
 
 def read(step: Step) -> Tuple[str, ...]:
@@ -178,6 +231,6 @@ def read(step: Step) -> Tuple[str, ...]:
         return step.srcs
     if isinstance(step, Accumulate):
         return (step.dst, step.src)
-    if isinstance(step, (Broadcast, Finish, CopyOut)):
+    if isinstance(step, (Broadcast, Finish, CopyOut, StorePart)):
         return (step.src,)
     return ()

@@ -20,11 +20,14 @@ from tf_autofuse.kernel.ir import (
     Fill,
     Finish,
     Kernel,
+    LoadPart,
     Loop,
     Program,
     SizeOf,
     Step,
     StepScalar,
+    StorePart,
+    Sync,
 )
 from tf_autofuse.kernel.nest import Nest, build_nests
 from tf_autofuse.loop.ir import Dim
@@ -35,8 +38,9 @@ def print_kernel(kernel: Kernel, comments: bool = True) -> str:
     """The kernel as text; `comments` adds the names of the source operators."""
     lines = ["kernel %s" % kernel.platform, print_loop(kernel.loop, comments).rstrip()]
     for program in kernel.programs:
-        lines.append("program %s y=%s x=%s depth=%d {" % (
-            program.template, program.y or "-", program.x or "-", program.queue_depth))
+        lines.append("program %d %s %s y=%s x=%s {" % (
+            program.number, program.template, program.variant, program.y or "-",
+            program.x or "-"))
         lines += ["  %s: %s %s %s slot %d" % (b.name, b.position, b.dtype, b.shape, b.slot)
                   for b in program.buffers]
         lines += _print_steps(program.steps, "  ")
@@ -66,13 +70,20 @@ def _print_step(step: Step) -> str:
         return "%s = copy_in in%d [%s]" % (step.dst, step.input, ", ".join(map(str, step.dims)))
     if isinstance(step, CopyOut):
         return "copy_out out%d [%s] %s" % (step.output, ", ".join(step.axes), step.src)
+    if isinstance(step, LoadPart):
+        return "%s = load_part %d [%s]" % (step.dst, step.number, ", ".join(step.axes))
+    if isinstance(step, StorePart):
+        return "store_part %d [%s] %s" % (step.number, ", ".join(step.axes), step.src)
+    if isinstance(step, Sync):
+        return "sync"
     if isinstance(step, Broadcast):
         return "%s = broadcast %s" % (step.dst, step.src)
     if isinstance(step, Fill):
         return "%s = fill # %s" % (step.dst, _scalar(step.scalar))
     if isinstance(step, (Accumulate, Finish)):
         word = "accumulate" if isinstance(step, Accumulate) else "finish"
-        return "%s = %s.%s %s" % (step.dst, word, step.op, step.src)
+        scratch = " " + step.scratch if isinstance(step, Accumulate) and step.scratch else ""
+        return "%s = %s.%s %s%s" % (step.dst, word, step.op, step.src, scratch)
     assert isinstance(step, Compute)
     scalar = "" if step.scalar is None else " # " + _scalar(step.scalar)
     return "%s = %s %s%s" % (step.dst, step.op, " ".join(step.srcs), scalar)
@@ -95,23 +106,23 @@ def parse_kernel(text: str) -> Kernel:
     programs: List[Program] = []
     for number, line in rows:
         if line.strip():
-            programs.append(_parse_program(line, number, rows, nests, len(programs)))
+            programs.append(_parse_program(line, number, rows, nests))
     return Kernel(loop, head.group(1), tuple(programs))
 
 
 Rows = Iterator[Tuple[int, str]]
 
 
-def _parse_program(line: str, number: int, rows: Rows, nests: Tuple[Nest, ...],
-                   index: int) -> Program:
-    m = re.match(r"program (\w+) y=(\S+) x=(\S+) depth=(\d+) \{$", line)
-    if m is None or index >= len(nests):
+def _parse_program(line: str, number: int, rows: Rows, nests: Tuple[Nest, ...]) -> Program:
+    m = re.match(r"program (\d+) (\w+) (\w+) y=(\S+) x=(\S+) \{$", line)
+    if m is None or int(m.group(1)) >= len(nests):
         _unreadable(number, line)
     assert m is not None
     buffers: List[Buffer] = []
     steps = _parse_steps(rows, buffers)
-    return Program(nests[index], m.group(1), _axis(m.group(2)), _axis(m.group(3)),
-                   tuple(buffers), steps, int(m.group(4)))
+    index = int(m.group(1))
+    return Program(nests[index], index, m.group(2), m.group(3), _axis(m.group(4)),
+                   _axis(m.group(5)), tuple(buffers), steps)
 
 
 def _axis(word: str) -> Optional[str]:
@@ -124,7 +135,7 @@ def _parse_steps(rows: Rows, buffers: List[Buffer]) -> Tuple[Step, ...]:
         line = raw.strip()
         if line == "}":
             return tuple(steps)
-        loop = re.match(r"(block|walk) (.*)\{$", line)
+        loop = re.match(r"(block|split|walk|hold|parts) (.*)\{$", line)
         buffer = re.match(r"(\w+): (\w+) (\w+) (\w+) slot (\d+)$", line)
         if loop:
             body = _parse_steps(rows, buffers)
@@ -138,22 +149,28 @@ def _parse_steps(rows: Rows, buffers: List[Buffer]) -> Tuple[Step, ...]:
 
 
 def _parse_step(line: str, number: int) -> Step:
-    out = re.match(r"copy_out out(\d+) \[(.*)\] (\w+)$", line)
+    out = re.match(r"(copy_out out|store_part )(\d+) \[(.*)\] (\w+)$", line)
     if out:
-        return CopyOut(out.group(3), int(out.group(1)), _words(out.group(2)))
+        make = CopyOut if out.group(1).startswith("copy") else StorePart
+        return make(out.group(4), int(out.group(2)), _words(out.group(3)))
+    if line == "sync":
+        return Sync()
     m = re.match(r"(\w+) = (\S+)(.*)$", line)
     if m is None:
         _unreadable(number, line)
     assert m is not None
     dst, op = m.group(1), m.group(2)
     args, _, scalar = m.group(3).strip().partition("# ")
-    if op == "copy_in":
-        load = re.match(r"in(\d+) \[(.*)\]$", args)
+    if op in ("copy_in", "load_part"):
+        load = re.match(r"(?:in)?(\d+) \[(.*)\]$", args)
         if load is None:
             _unreadable(number, line)
         assert load is not None
+        words = _words(load.group(2))
+        if op == "load_part":
+            return LoadPart(dst, int(load.group(1)), words)
         dims = tuple(Dim(None) if w == "-" else Dim(w.rstrip("?"), w.endswith("?"))
-                     for w in _words(load.group(2)))
+                     for w in words)
         return CopyIn(dst, int(load.group(1)), dims)
     value = _parse_scalar(scalar)
     names = tuple(args.split())
@@ -162,8 +179,10 @@ def _parse_step(line: str, number: int) -> Step:
     if op == "broadcast":
         return Broadcast(dst, names[0])
     kind, _, fold = op.partition(".")
-    if kind in ("accumulate", "finish"):
-        return (Accumulate if kind == "accumulate" else Finish)(fold, dst, names[0])
+    if kind == "accumulate":
+        return Accumulate(fold, dst, names[0], "".join(names[1:]))
+    if kind == "finish":
+        return Finish(fold, dst, names[0])
     return Compute(op, dst, names, value)
 
 

@@ -1,12 +1,13 @@
 """The rules of the kernel IR. A breach is a bug of the schedule, so it is an `IRError`."""
 from __future__ import annotations
 
-from typing import Dict, Set, Tuple
+from typing import Dict, List, Set, Tuple
 
 from tf_autofuse.errors import IRError
 from tf_autofuse.kernel.ir import (
     POSITIONS,
     SHAPES,
+    VARIANTS,
     Accumulate,
     Broadcast,
     Buffer,
@@ -15,9 +16,11 @@ from tf_autofuse.kernel.ir import (
     CopyOut,
     Finish,
     Kernel,
+    LoadPart,
     Loop,
     Program,
     Step,
+    StorePart,
     read,
     written,
 )
@@ -31,11 +34,18 @@ def verify(kernel: Kernel) -> None:
     """Check buffers, instruction types, shapes and order; IRError names the buffer at fault."""
     loop_verify.verify(kernel.loop)
     for program in kernel.programs:
+        if program.variant not in VARIANTS:
+            raise IRError("unknown variant " + program.variant, stage=STAGE)
         _check_buffers(program)
         _Checker(kernel, program).steps(program.steps, (), set())
-    stored = sorted(s.output for p in kernel.programs for s in _outs(p.steps))
-    if stored != list(range(len(kernel.loop.outputs))):
-        raise IRError("outputs %s are written, not each one once" % stored, stage=STAGE)
+    stored: List[int] = []
+    for variants in kernel.variants:
+        outs = [sorted(s.output for s in _outs(program.steps)) for program in variants]
+        if any(other != outs[0] for other in outs):
+            raise IRError("variants write different outputs: %s" % outs, stage=STAGE)
+        stored += outs[0]
+    if sorted(stored) != list(range(len(kernel.loop.outputs))):
+        raise IRError("outputs %s are written, not each one once" % sorted(stored), stage=STAGE)
 
 
 def _outs(steps: Tuple[Step, ...]):
@@ -86,21 +96,27 @@ class _Checker:
                 filled.add(written(step) or "")
 
     def _loop(self, loop: Loop, loops: Tuple[str, ...], filled: Set[str]) -> None:
+        if loop.kind == "hold":
+            # What a held scope made stays: it counts as filled after it.
+            if not set(loop.axes) < set(self.program.nest.kept):
+                _bad(" ".join(loop.axes), "wrong hold loop")
+            self.steps(loop.body, loops, filled)
+            return
         nest = self.program.nest
-        want = nest.kept if loop.kind == "block" else nest.reduced
-        if loop.kind not in ("block", "walk") or loop.axes != want or set(loop.axes) & set(loops):
+        want = {"block": nest.kept, "split": nest.kept, "walk": nest.reduced, "parts": ()}
+        if loop.axes != want.get(loop.kind) or set(loop.axes) & set(loops):
             _bad(" ".join(loop.axes), "wrong %s loop" % loop.kind)
         self.steps(loop.body, loops + loop.axes, set(filled))
 
     def _step(self, step: Step) -> None:
         if isinstance(step, Compute):
             self._compute(step)
-        elif isinstance(step, CopyIn):
+        elif isinstance(step, (CopyIn, LoadPart)):
             if self.by_name[step.dst].position != "VECIN":
                 _bad(step.dst, "copy_in into %s" % self.by_name[step.dst].position)
-            if not 0 <= step.input < len(self.kernel.loop.inputs):
+            if isinstance(step, CopyIn) and not 0 <= step.input < len(self.kernel.loop.inputs):
                 _bad(step.dst, "copies unknown input %d" % step.input)
-        elif isinstance(step, CopyOut):
+        elif isinstance(step, (CopyOut, StorePart)):
             if self.by_name[step.src].position != "VECOUT":
                 _bad(step.src, "copy_out from %s" % self.by_name[step.src].position)
         elif isinstance(step, Broadcast):

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Sequence, Tuple, Union
+from typing import List, Sequence, Tuple, Union
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import Kernel, Program
@@ -10,10 +10,13 @@ from tf_autofuse.kernel.nest import Nest, build_nests
 from tf_autofuse.loop.ir import LoopKernel, Map, Reduce
 from tf_autofuse.platforms import Platform
 from tf_autofuse.platforms import platform as find_platform
-from tf_autofuse.schedule.program import build_program
-from tf_autofuse.tiling import check_fits
+from tf_autofuse.schedule.expand import MEMORY
+from tf_autofuse.schedule.program import build_program, variants_of
+from tf_autofuse.tiling import check_fits, fits
 
 MAX_NESTS = 4
+MAX_KEYS = 12
+"""Most combinations of the variants of all nests: each is a tiling key, compiled on its own."""
 
 
 def schedule(loop: LoopKernel, platform: Union[str, Platform] = "Ascend910B") -> Kernel:
@@ -42,22 +45,31 @@ def _programs(loop: LoopKernel, nests: Tuple[Nest, ...], chip: Platform) -> Tupl
     if len(nests) > MAX_NESTS:
         raise ScheduleError("%d loop nests, at most %d in one kernel" % (len(nests), MAX_NESTS),
                             stage="schedule")
-    programs = [build_program(loop, nest, i) for i, nest in enumerate(nests)]
-    depth = queue_depth(programs, chip)
-    return tuple(replace(program, queue_depth=depth) for program in programs)
+    for param in loop.inputs + loop.outputs:
+        if MEMORY.get(param.dtype, "") not in chip.dtypes | {""}:
+            raise ScheduleError("%s has no %s" % (chip.name, param.dtype), node=param.name,
+                                stage="schedule")
+    variants = [variants_of(nest, chip.sync_cycles > 0) for nest in nests]
+    while _count(variants) > MAX_KEYS:
+        longest = max(range(len(variants)), key=lambda i: len(variants[i]))
+        variants[longest] = variants[longest][:-1]
+    programs: List[Program] = []
+    for number, (nest, names) in enumerate(zip(nests, variants)):
+        programs.append(build_program(loop, nest, number, names[0]))
+        for name in names[1:]:
+            try:
+                program = build_program(loop, nest, number, name)
+            except ScheduleError:
+                continue  # the first program runs for all sizes
+            programs += [program] if fits(program, chip) else []
+    return tuple(programs)
 
 
-def queue_depth(programs: Sequence[Program], chip: Platform) -> int:
-    """2 (double buffering) if the chip has enough events for all queues, else 1.
-
-    ScheduleError when there are not even enough for single buffers.
-    """
-    buffers = [b for program in programs for b in program.buffers]
-    most = max(sum(b.position == side for b in buffers) for side in ("VECIN", "VECOUT"))
-    if most > chip.max_queue_buffers:
-        raise ScheduleError("%d queue buffers in one direction, the chip has events for %d"
-                            % (most, chip.max_queue_buffers), stage="schedule")
-    return 2 if 2 * most <= chip.max_queue_buffers else 1
+def _count(variants: Sequence[Sequence[str]]) -> int:
+    count = 1
+    for names in variants:
+        count *= len(names)
+    return count
 
 
 def number_values(loop: LoopKernel) -> LoopKernel:

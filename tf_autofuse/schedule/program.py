@@ -1,279 +1,36 @@
-"""Build the vector program of a loop nest.
-
-Each value becomes a buffer of the shape it varies with inside the tile; operands of a smaller
-shape are broadcast. Values that do not change inside the walk over reduced axes are computed
-outside of it, those that a pass produced stay in UB for the next one.
-"""
+"""The vector programs of a loop nest, one for each variant."""
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Tuple
 
-from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.ir import (
-    Accumulate,
-    Broadcast,
-    Buffer,
-    Compute,
-    CopyIn,
-    CopyOut,
-    Fill,
-    Finish,
-    Loop,
-    Program,
-    SizeOf,
-    Step,
-)
-from tf_autofuse.kernel.nest import Nest, Pass, needed
-from tf_autofuse.kernel.vector import ITEM_BYTES, VECTOR_OPS
-from tf_autofuse.loop.ir import Const, Load, LoopKernel, Map, Reduce, Value
-from tf_autofuse.loop.ops import REDUCE_OPS
-from tf_autofuse.schedule.expand import MEMORY, expand, register_type
+from tf_autofuse.kernel.ir import Program
+from tf_autofuse.kernel.nest import Nest
+from tf_autofuse.loop.ir import LoopKernel
+from tf_autofuse.schedule.builder import Builder
 from tf_autofuse.schedule.slots import assign_slots
-
-_SCALAR_FORMS = {
-    ("add", 0): "adds", ("add", 1): "adds", ("mul", 0): "muls", ("mul", 1): "muls",
-    ("eq", 1): "eqs", ("ne", 1): "nes", ("lt", 1): "lts", ("le", 1): "les", ("gt", 1): "gts",
-    ("ge", 1): "ges",
-}
-"""Instructions that take the constant operand of that position as a scalar."""
+from tf_autofuse.schedule.split import SplitBuilder
 
 
-def build_program(loop: LoopKernel, nest: Nest, number: int) -> Program:
-    """The program of nest `number`, single-buffered; ScheduleError when the chip cannot run it."""
-    builder = _Builder(loop, nest, number)
+def build_program(loop: LoopKernel, nest: Nest, number: int, variant: str) -> Program:
+    """A program of nest `number`; ScheduleError when the chip cannot run it."""
+    builder = (SplitBuilder if variant == "split" else Builder)(loop, nest, number, variant)
     steps = builder.build()
-    return Program(nest, _template(builder), builder.y, builder.x,
-                   assign_slots(builder.buffers, steps), steps, 1)
+    return Program(nest, number, _template(nest), variant, builder.y, builder.x,
+                   assign_slots(builder.buffers, steps), steps)
 
 
-def _template(builder: "_Builder") -> str:
-    nest = builder.nest
+def variants_of(nest: Nest, sync: bool) -> Tuple[str, ...]:
+    """The variants worth having for a nest; `sync`: the cores of the chip can wait for others."""
+    found = ["stream"]
+    if len(nest.passes) > 1 and len(nest.reduced) == 1 and nest.reduced[0] in nest.axes[-2:]:
+        found.append("resident")
+    if nest.reduced and sync:
+        found.append("split")
+    return tuple(found)
+
+
+def _template(nest: Nest) -> str:
     if not nest.reduced:
         return "pointwise"
     kinds = "".join("r" if axis in nest.reduced else "a" for axis in nest.axes)
     return kinds if nest.kept else "full"
-
-
-def _walked(value: Reduce) -> str:
-    """The reduction that the walk does: a mean is a sum until the walk has ended."""
-    return "sum" if value.op == "mean" else value.op
-
-
-class _Builder:
-    """Steps and buffers of one program; `scope` is the list of steps being filled."""
-
-    def __init__(self, loop: LoopKernel, nest: Nest, number: int) -> None:
-        self.loop, self.nest, self.number = loop, nest, number
-        self.by_name = {v.name: v for v in loop.body}
-        self.index = {v.name: i for i, v in enumerate(loop.body)}
-        self.x = nest.inner or None
-        self.y: Optional[str] = nest.axes[-2] if len(nest.axes) > 1 else None
-        if self.y in nest.reduced and self.x in nest.reduced:
-            self.y = None
-        self.buffers: List[Buffer] = []
-        self.scope: List[Step] = []
-        self.home: Dict[str, str] = {}
-        self.spread: Dict[Tuple[str, str], str] = {}
-
-    # Shapes and buffers
-
-    def shape(self, axes: Sequence[str]) -> str:
-        text = ("y" if self.y in axes else "") + ("x" if self.x in axes else "")
-        return text or "1"
-
-    def new(self, dtype: str, shape: str, position: str = "VECCALC") -> str:
-        if dtype != "mask" and dtype not in ITEM_BYTES:
-            raise ScheduleError("the vector core has no %s" % dtype, stage="schedule")
-        name = "n%d_b%d" % (self.number, len(self.buffers))
-        self.buffers.append(Buffer(name, position, dtype, shape, -1))
-        return name
-
-    def shape_of(self, buffer: str) -> str:
-        return self.buffers[int(buffer.rsplit("_b", 1)[1])].shape
-
-    def dtype_of(self, buffer: str) -> str:
-        return self.buffers[int(buffer.rsplit("_b", 1)[1])].dtype
-
-    # Structure
-
-    def build(self) -> Tuple[Step, ...]:
-        body: List[Step] = []
-        for step in self.nest.passes:
-            self.scope = body
-            self._pass(step)
-        return (Loop("block", self.nest.kept, tuple(body)),)
-
-    def _pass(self, step: Pass) -> None:
-        targets = [self.by_name[n].args[0] for n in step.reduces]
-        targets += [self.loop.stores[n].value for n in step.stores]
-        if not self.nest.reduced:
-            self._values(targets, lambda value: True)
-            for number in step.stores:
-                self._store(number)
-            return
-        block = self.scope
-        self._values(targets, lambda v: not set(v.axes) & set(self.nest.reduced))
-        accs = {name: self._accumulator(self.by_name[name]) for name in step.reduces}
-        kept, spread = dict(self.home), dict(self.spread)
-        self.scope = []
-        self._values(targets, lambda value: True)
-        for name, acc in accs.items():
-            self._accumulate(self.by_name[name], acc)
-        for number in step.stores:
-            self._store(number)
-        block.append(Loop("walk", self.nest.reduced, tuple(self.scope)))
-        self.scope, self.home, self.spread = block, kept, spread
-        for name, acc in accs.items():
-            self._finish(self.by_name[name], acc)
-        for number in step.after:
-            self._values([self.loop.stores[number].value], lambda value: True)
-            self._store(number)
-
-    def _values(self, targets: Sequence[str], wanted) -> None:
-        """Compute the wanted values among all that `targets` need and that have no buffer yet."""
-        for value in needed(self.loop, targets, frozenset(self.home)):
-            if isinstance(value, Const) or not wanted(value):
-                continue
-            if isinstance(value, Load):
-                self.home[value.name] = self._load(value)
-            elif isinstance(value, Map):
-                self.home[value.name] = self._map(value)
-
-    # Values
-
-    def _load(self, value: Load) -> str:
-        memory, register = MEMORY.get(value.dtype), register_type(value.dtype, value.name)
-        shape = self.shape(value.axes)
-        buffer = self.new(memory or "", shape, "VECIN")
-        self.scope.append(CopyIn(buffer, value.input, value.dims))
-        if memory == register:
-            return buffer
-        wide = self.new(register, shape)
-        self.scope.append(Compute("cast", wide, (buffer,)))
-        return wide
-
-    def _map(self, value: Map) -> str:
-        operands = [self.by_name[name] for name in value.operands]
-        dtypes = tuple(v.dtype for v in operands)
-        form = expand(value.op, dtypes, value.dtype, value.name)
-        shape = self.shape(value.axes)
-        if not form:
-            return self.operand(operands[0].name, shape)
-        form, scalar_at = self._fold_constant(form, operands)
-        names = {letter: self.operand(v.name, shape)
-                 for letter, v in zip("abc", operands) if letter != scalar_at}
-        for op, kind, dst, srcs, scalar in form:
-            names[dst] = self.new(kind, shape)
-            sources = tuple(names[s] for s in srcs)
-            self.scope.append(Fill(names[dst], scalar) if op == "fill"
-                              else Compute(op, names[dst], sources, scalar))
-        return names["r"]
-
-    def _fold_constant(self, form, operands: List[Value]):
-        """Use the scalar form of an instruction whose operand is a constant."""
-        for position, value in enumerate(operands[:2]):
-            other = operands[1 - position] if len(operands) == 2 else value
-            if not isinstance(value, Const) or isinstance(other, Const):
-                continue
-            op, kind, dst, srcs, _ = form[0]
-            name = _SCALAR_FORMS.get((op, position))
-            plain = len(form) == 1 or kind == "mask" and len(form) == 3
-            if name is None or not plain or srcs != ("a", "b") or value.dtype == "int32" and (
-                    kind == "mask"):
-                continue
-            first = (name, kind, dst, ("b" if position == 0 else "a",), value.value)
-            return [first] + form[1:], "ab"[position]
-        return form, ""
-
-    def operand(self, name: str, shape: str) -> str:
-        """The buffer of a value, broadcast to `shape` where it is smaller."""
-        value = self.by_name[name]
-        if isinstance(value, Const):
-            buffer = self.new(register_type(value.dtype, name), shape)
-            self.scope.append(Fill(buffer, value.value))
-            return buffer
-        buffer = self.home[name]
-        if self.shape_of(buffer) == shape:
-            return buffer
-        known = self.spread.get((name, shape))
-        if known is None:
-            known = self.new(self.dtype_of(buffer), shape)
-            self.scope.append(Broadcast(known, buffer))
-            self.spread[(name, shape)] = known
-        return known
-
-    # Reductions
-
-    def _accumulator(self, value: Value) -> str:
-        assert isinstance(value, Reduce)
-        register = register_type(value.dtype, value.name)
-        if register not in ("float32", "float16", "int32") or value.dtype in ("int8", "uint8"):
-            raise ScheduleError("no vector reduction of %s" % value.dtype, node=value.name,
-                                stage="schedule")
-        lanes = self.x in self.nest.reduced
-        acc = self.new(register, "lanes" if lanes else self.shape(value.axes))
-        self.scope.append(Fill(acc, REDUCE_OPS[value.op].identity(value.dtype)))
-        return acc
-
-    def _accumulate(self, value: Value, acc: str) -> None:
-        assert isinstance(value, Reduce)
-        shape, into = self.shape(self.by_name[value.operand].axes), self.shape_of(acc)
-        whole = "yx" if self.y is not None else "x"
-        if shape != into and (shape, into) not in ((whole, "lanes"), ("yx", "x")):
-            raise ScheduleError("reduces an operand that does not vary with all tile axes",
-                                node=value.name, stage="schedule")
-        self.scope.append(Accumulate(_walked(value), acc, self.operand(value.operand, shape)))
-
-    def _finish(self, value: Value, acc: str) -> None:
-        assert isinstance(value, Reduce)
-        result = acc
-        if self.shape_of(acc) == "lanes":
-            result = self.new(self.dtype_of(acc), self.shape(value.axes))
-            self.scope.append(Finish(_walked(value), result, acc))
-        if value.op == "mean":
-            count = self.new(self.dtype_of(acc), self.shape_of(result))
-            mean = self.new(self.dtype_of(acc), self.shape_of(result))
-            self.scope.append(Fill(count, SizeOf(value.over)))
-            self.scope.append(Compute("div", mean, (result, count)))
-            result = mean
-        self.home[value.name] = result
-
-    # Stores
-
-    def _store(self, number: int) -> None:
-        store = self.loop.stores[number]
-        value = self.by_name[store.value]
-        memory, register = MEMORY[value.dtype], register_type(value.dtype, value.name)
-        shape = self.shape(value.axes)
-        source = self.operand(store.value, shape)
-        out = self.new(memory, shape, "VECOUT")
-        axes = tuple(dim.axis for dim in store.dims if dim.axis is not None)
-        if memory != register:
-            self.scope.append(Compute("cast", out, (source,)))
-        elif not self._retarget(source, out):
-            if register not in VECTOR_OPS["muls"].dtypes:
-                raise ScheduleError("no vector copy of %s" % register, node=value.name,
-                                    stage="schedule")
-            self.scope.append(Compute("muls", out, (source,), 1))
-        self.scope.append(CopyOut(out, store.output, axes))
-
-    def _retarget(self, source: str, out: str) -> bool:
-        """Let the instruction that made `source` write `out` if it is the only use so far."""
-        last = self.scope[-1] if self.scope else None
-        if not isinstance(last, (Compute, Broadcast, Fill, Finish)) or last.dst != source:
-            return False
-        if any(home == source for name, home in self.home.items()
-               if self._used_again(name, source)):
-            return False
-        fields = dict(vars(last), dst=out)
-        self.scope[-1] = type(last)(**fields)
-        for table in (self.home, self.spread):
-            for key in [k for k, buffer in table.items() if buffer == source]:
-                table[key] = out  # type: ignore[index]
-        return True
-
-    def _used_again(self, name: str, source: str) -> bool:
-        """Whether anything but one store reads the value held in `source`."""
-        users = [v for v in self.loop.body if name in v.args]
-        stores = [s for s in self.loop.stores if s.value == name]
-        return bool(users) or len(stores) > 1

@@ -4,7 +4,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Dict, List, Sequence, Tuple
 
-from tf_autofuse.kernel.ir import Buffer, Compute, Loop, Step, read, written
+from tf_autofuse.kernel.ir import (
+    Accumulate,
+    Buffer,
+    Compute,
+    Loop,
+    Step,
+    read,
+    walk_steps,
+    written,
+)
 from tf_autofuse.kernel.vector import ITEM_BYTES, VECTOR_OPS
 
 Span = Tuple[int, int]
@@ -13,12 +22,15 @@ Span = Tuple[int, int]
 def assign_slots(buffers: Sequence[Buffer], steps: Tuple[Step, ...]) -> Tuple[Buffer, ...]:
     """`buffers` that some step uses, with their slots.
 
-    A buffer made outside of a loop and used inside lives until the loop ends. An instruction that
-    may work in place gives its result the slot of an operand that ends there.
+    A buffer made outside of a loop and used inside lives until the loop ends; one made in a held
+    scope lives as long as the loop around it. An instruction that may work in place gives its
+    result the slot of an operand that ends there, and so does a fold its scratch.
     """
     order: List[Tuple[Step, Tuple[Span, ...]]] = []
-    _flatten(steps, (), order)
+    held: Dict[str, Span] = {}
+    _flatten(steps, (), order, held)
     spans, in_place = _lifetimes(order)
+    spans.update((name, span) for name, span in held.items() if name in spans)
     free: Dict[Tuple[str, int], List[Tuple[int, int]]] = {}
     placed: List[Buffer] = []
     count = 0
@@ -39,12 +51,18 @@ def assign_slots(buffers: Sequence[Buffer], steps: Tuple[Step, ...]) -> Tuple[Bu
     return tuple(placed)
 
 
-def _flatten(steps: Tuple[Step, ...], loops: Tuple[Span, ...], order: List) -> None:
+def _flatten(steps: Tuple[Step, ...], loops: Tuple[Span, ...], order: List,
+             held: Dict[str, Span]) -> None:
     for step in steps:
         at = len(order)
         order.append((step, loops))
         if isinstance(step, Loop):
-            _flatten(step.body, loops + ((at, at + _count(step.body)),), order)
+            inner = loops if step.kind == "hold" else loops + ((at, at + _count(step.body)),)
+            _flatten(step.body, inner, order, held)
+            if step.kind == "hold":
+                for made in walk_steps(step.body):
+                    if written(made) is not None:
+                        held[written(made) or ""] = loops[-1]
 
 
 def _count(steps: Tuple[Step, ...]) -> int:
@@ -66,4 +84,7 @@ def _lifetimes(order: List) -> Tuple[Dict[str, Span], set]:
             loops_of[made] = loops
             if isinstance(step, Compute) and VECTOR_OPS[step.op].in_place:
                 in_place.add(made)
+        if isinstance(step, Accumulate) and step.scratch:
+            spans[step.scratch] = (at, at)
+            in_place.add(step.scratch)
     return spans, in_place

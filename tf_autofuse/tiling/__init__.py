@@ -1,153 +1,293 @@
-"""Tile sizes and block counts of a kernel, from axis sizes, core count and UB bytes.
+"""Variant, tile sizes and block count of each nest, from axis sizes, core count and UB bytes.
 
-The constraint per program is linear in the buffers: with `ty` rows of `pitch` elements,
-
-    yx * (ty * pitch + UNIT) + x * (pitch + UNIT) + y * (ty + UNIT) + fixed <= ub bytes
-
-where yx, x and y are bytes per element over all buffers of that shape, and UNIT covers rounding up
-to the granularity of compares. `solve` is the Python mirror of the C++ that `tiling.cpp` prints.
+`solve` is the Python mirror of the C++ that `tiling.cpp` prints: both run the same steps on the
+same integers. Among the tiles that fit UB, those that give every core the same work and cost the
+fewest cycles win; the variants of a nest compete by the same cost.
 """
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, List, Tuple
+from typing import Dict, List, Optional, Tuple
 
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.ir import Broadcast, Compute, Kernel, Program, walk_steps
+from tf_autofuse.kernel.ir import Accumulate, Broadcast, Finish, Kernel, Program, Sync, walk_steps
+from tf_autofuse.kernel.layout import LANE_BYTES, UNIT, layout
 from tf_autofuse.kernel.vector import ITEM_BYTES
 from tf_autofuse.platforms import Platform, platform
+from tf_autofuse.tiling.cost import FINE, costs
 
-UNIT = 128
-"""Buffers hold multiples of this many elements: 256 bytes of the smallest compared type."""
-
-LANE_BYTES = 256
-TANH_BYTES = 4096
 MAX_ROWS = 4095
 MAX_ROW_PITCH = 2040
 """Longest pitch (elements) that row-wise instructions reach: 255 blocks of 8 float32."""
 
+FOLD_COLUMNS = 1024
+"""Widest tile of a column reduction: the tile must have rows enough to fold them by halves."""
+
+CUTS = 5
+"""Tile widths tried: the widest, up to three more cuts, and one that fills the cores."""
+
+SPLIT_WAVES = (1, 2, 4)
+"""Shares of a split per core that are tried: more of them leave less idle time at the end."""
+
 
 @dataclass(frozen=True)
-class Coefficients:
-    """What the tiling of one program depends on; sizes in bytes, `pitch` in elements."""
+class Form:
+    """What the tiling of one program depends on.
 
-    yx: int
-    x: int
-    y: int
-    fixed: int
+    `once` and `double` are UB bits per element of a tile, a row and a column, registers per row
+    and bytes: of everything that is there once, and of the buffers of which there are `depth`.
+    """
+
+    once: Tuple[int, ...]
+    double: Tuple[int, ...]
     pitch: int
+    has_y: bool
     y_kept: bool
     x_kept: bool
-    has_y: bool
     row_wise: bool
+    resident: bool
+    split: bool
+    syncs: int
+    results: int
+    lines: Tuple[int, ...]
+
+    def weights(self, depth: int) -> Tuple[int, ...]:
+        """UB weights with `depth` buffers in each double queue."""
+        return tuple(a + depth * b for a, b in zip(self.once, self.double))
+
+    def values(self) -> List[int]:
+        """All fields as integers, in the order of the C++ structure."""
+        flags = (self.has_y, self.y_kept, self.x_kept, self.row_wise, self.resident, self.split)
+        return (list(self.once) + list(self.double) + [self.pitch] + [int(f) for f in flags]
+                + [self.syncs, self.results] + list(self.lines))
+
+
+@dataclass(frozen=True)
+class Rates:
+    """The chip in the units of the cost: cycles of 1/4096, `gm` per core that reads."""
+
+    load: int
+    store: int
+    gm: int
+    sync: int
 
 
 @dataclass(frozen=True)
 class NestTiling:
-    """Rows and columns of a tile, elements from row to row, and the number of block tiles."""
+    """Rows and columns of a tile, elements from row to row, the number of tasks and of parts that
+    share a task, buffers per double queue, and the predicted cost in 1/4096 cycles."""
 
     ty: int
     tx: int
     pitch: int
     tasks: int
+    parts: int
+    depth: int
+    cost: int
+    variant: int = 0
 
 
-def coefficients(program: Program) -> Coefficients:
-    """The constraint of `program`."""
-    weight = {"yx": 0, "x": 0, "y": 0, "1": 0, "lanes": 0}
-    seen = set()
-    for buffer in program.buffers:
-        if buffer.slot in seen:
-            continue
-        seen.add(buffer.slot)
-        copies = 1 if buffer.position == "VECCALC" else program.queue_depth
-        weight[buffer.shape] += copies * item_bytes(buffer.dtype)
+@dataclass(frozen=True)
+class Extents:
+    """Sizes of a nest: tile axes, the other kept axes and the other reduced axes."""
+
+    nx: int
+    ny: int
+    outer: int
+    around: int
+
+
+def rates(chip: Platform) -> Rates:
+    """Copy rates (1/4096 cycles per byte) and the price of a SyncAll."""
+    return Rates(round(FINE / chip.load.rate), round(FINE / chip.store.rate),
+                 round(16 * FINE / chip.gm_rate), round(chip.sync_cycles * FINE))
+
+
+def form(program: Program, chip: Platform) -> Form:
+    """The constraint and the cost of `program`."""
+    place = layout(program)
+    once, twice = place.total(0).parts(), place.total(1).parts()
     steps = list(walk_steps(program.steps))
-    columns = [s for s in steps if isinstance(s, Broadcast) and _shape(program, s.src) == "y"]
-    tanh = any(isinstance(s, Compute) and s.op == "tanh" for s in steps)
-    lanes = len({b.slot for b in program.buffers if b.shape == "lanes"})
-    y = weight["y"] + lanes * LANE_BYTES + (32 if columns else 0)
-    fixed = weight["1"] * UNIT + (TANH_BYTES if tanh else 0)
-    fixed += (weight["yx"] + weight["x"] + weight["y"] + 32) * UNIT
-    smallest = min([item_bytes(b.dtype) for b in program.buffers if b.dtype != "mask"] or [4])
-    row_wise = any(isinstance(s, Broadcast) for s in steps) or lanes > 0
-    return Coefficients(
-        weight["yx"], weight["x"], y, fixed, 32 // min(smallest, 4),
-        program.y in program.nest.kept, program.x in program.nest.kept, program.y is not None,
-        row_wise,
-    )
+    smallest = min([ITEM_BYTES[b.dtype] for b in program.buffers if b.dtype != "mask"] or [4])
+    row_wise = any(isinstance(s, (Broadcast, Finish)) or isinstance(s, Accumulate)
+                   and program.buffer(s.dst).shape == "lanes" for s in steps)
+    cost = costs(program, chip)
+    lines = [n for line in cost.task + cost.walk for n in line.values()]
+    nest = program.nest
+    return Form(
+        once, tuple(b - a for a, b in zip(once, twice)), chip.block_bytes // min(smallest, 4),
+        program.y is not None, program.y in nest.kept, program.x in nest.kept, row_wise,
+        program.variant == "resident", program.variant == "split",
+        sum(isinstance(s, Sync) for s in steps), sum(len(p.reduces) for p in nest.passes),
+        tuple(lines))
 
 
-def item_bytes(dtype: str) -> int:
-    """Bytes of an element; a mask counts as one byte, which covers its bits and rounding."""
-    return 1 if dtype == "mask" else ITEM_BYTES[dtype]
-
-
-def _shape(program: Program, name: str) -> str:
-    return program.buffer(name).shape
-
-
-def solve(kernel: Kernel, sizes: Dict[str, int], cores: int) -> Tuple[List[NestTiling], int]:
-    """Tiling of every program and the number of blocks to launch.
-
-    Raises ScheduleError when not even one short row of a program fits UB.
-    """
-    room = program_ub(kernel, platform(kernel.platform))
-    tilings = [solve_program(program, sizes, cores, room) for program in kernel.programs]
-    return tilings, max([1] + [min(cores, tiling.tasks) for tiling in tilings])
-
-
-def program_ub(kernel: Kernel, chip: Platform) -> int:
-    """Bytes of UB for each program: the buffers of all programs are there at the same time."""
-    return chip.ub_bytes // len(kernel.programs) // 32 * 32
-
-
-def solve_program(program: Program, sizes: Dict[str, int], cores: int,
-                  ub_bytes: int) -> NestTiling:
-    """Tiling of one program that may use `ub_bytes`; see `solve`."""
-    c, room = _room(program, ub_bytes)
-    nx = sizes[program.x] if program.x is not None else 1
-    ny = sizes[program.y] if program.y is not None else 1
-    outer = 1
-    for axis in program.nest.kept:
-        outer *= sizes[axis] if axis not in (program.x, program.y) else 1
-    ty, tx = _tile(c, nx, ny, outer, cores, room)
-    tasks = outer
-    tasks *= _ceil(ny, ty) if c.y_kept else 1
-    tasks *= _ceil(nx, tx) if c.x_kept else 1
-    return NestTiling(ty, tx, _up(tx, c.pitch), tasks)
+def fits(program: Program, chip: Platform) -> bool:
+    """Whether a tile of one short row fits UB."""
+    return _longest(form(program, chip).weights(1), 1, chip.ub_bytes) >= UNIT
 
 
 def check_fits(kernel: Kernel) -> None:
-    """ScheduleError when not even one short row of some program fits its share of UB."""
+    """ScheduleError when not even one short row of some program fits UB."""
+    chip = platform(kernel.platform)
     for program in kernel.programs:
-        _room(program, program_ub(kernel, platform(kernel.platform)))
+        if not fits(program, chip):
+            raise ScheduleError("the buffers of one short row need more than the %d bytes of UB"
+                                % chip.ub_bytes, stage="schedule")
 
 
-def _room(program: Program, ub_bytes: int) -> Tuple[Coefficients, int]:
-    """The constraint, and the bytes left for tiles."""
-    c = coefficients(program)
-    room = ub_bytes - c.fixed
-    if room < c.y + (c.yx + c.x) * UNIT:
-        raise ScheduleError("the buffers of one short row need more than the %d bytes of UB"
-                            % ub_bytes, stage="schedule")
-    return c, room
+def solve(kernel: Kernel, sizes: Dict[str, int], cores: int,
+          variants: bool = True) -> Tuple[List[NestTiling], int]:
+    """Tiling of every nest and the number of blocks to launch.
+
+    Without `variants` each nest takes its first program.
+    """
+    chip = platform(kernel.platform)
+    tilings = []
+    for programs in kernel.variants:
+        best: Optional[NestTiling] = None
+        for number, program in enumerate(programs if variants else programs[:1]):
+            f = form(program, chip)
+            found = solve_form(f, extents(program, sizes), cores, chip.ub_bytes, rates(chip),
+                               number)
+            # To read inputs once is worth more than the model knows: others read them, too.
+            if found is not None and (best is None or f.resident or found.cost < best.cost):
+                best = found
+        if best is None:
+            raise ScheduleError("no tile of nest %d fits UB" % programs[0].number, stage="tiling")
+        tilings.append(best)
+    return tilings, max([1] + [min(cores, t.tasks * t.parts) for t in tilings])
 
 
-def _tile(c: Coefficients, nx: int, ny: int, outer: int, cores: int, room: int) -> Tuple[int, int]:
-    longest = (room - c.y) // max(1, c.yx + c.x) // UNIT * UNIT
-    tx = max(1, min(nx, longest))
-    pitch = _up(tx, c.pitch)
-    ty = 1
-    if c.has_y and tx >= nx and not (c.row_wise and pitch > MAX_ROW_PITCH):
-        rows = (room - c.x * pitch) // (c.yx * pitch + c.y)
-        ty = max(1, min(ny, rows, MAX_ROWS))
-    if c.y_kept:
-        ty = max(1, min(ty, _ceil(outer * ny, cores)))
-    if c.x_kept and outer * (_ceil(ny, ty) if c.y_kept else 1) < cores:
-        lines = outer * (ny if c.y_kept else 1)
-        tx = min(tx, max(UNIT, _up(_ceil(lines * nx, cores), UNIT)))
-    return ty, tx
+def extents(program: Program, sizes: Dict[str, int]) -> Extents:
+    """The sizes of a nest as its tiling sees them."""
+    tile = (program.x, program.y)
+    outer = around = 1
+    for axis in program.nest.kept:
+        outer *= sizes[axis] if axis not in tile else 1
+    for axis in program.nest.reduced:
+        around *= sizes[axis] if axis not in tile else 1
+    return Extents(sizes[program.x] if program.x is not None else 1,
+                   sizes[program.y] if program.y is not None else 1, outer, around)
+
+
+def solve_form(f: Form, n: Extents, cores: int, ub: int, r: Rates,
+               variant: int) -> Optional[NestTiling]:
+    """The best tiling of one program; None when it cannot run these sizes."""
+    if f.resident and (n.nx == 0 or n.ny == 0):
+        return None
+    for depth in (2, 1):
+        w = f.weights(depth)
+        rows = n.ny if f.resident and f.has_y and not f.y_kept else 1
+        longest = _longest(w, rows, ub) if rows <= MAX_ROWS else 0
+        if f.row_wise and rows > 1:
+            longest = min(longest, MAX_ROW_PITCH // UNIT * UNIT)
+        if f.has_y and not f.y_kept and f.x_kept:
+            longest = min(longest, FOLD_COLUMNS)
+        whole = f.resident and not f.x_kept
+        if longest < (n.nx if whole else UNIT):
+            continue
+        best: Optional[NestTiling] = None
+        for cut in range(CUTS if f.x_kept else 1):
+            tx = _width(f, n, cores, min(n.nx, longest), cut, _rows(f, w, n, rows, longest, ub))
+            ty = _rows(f, w, n, rows, tx, ub)
+            found = _balance(f, n, cores, depth, ty, tx, r, variant)
+            if found is not None and (best is None or found.cost < best.cost):
+                best = found
+        if best is not None:
+            return best
+    return None
+
+
+def _longest(w: Tuple[int, ...], rows: int, ub: int) -> int:
+    """Columns of the widest tile with `rows` rows, a multiple of UNIT; 0 for none."""
+    room = (ub - w[4]) * 8 - w[2] * (rows + UNIT - 1) - w[3] * rows * LANE_BYTES * 8
+    room -= (w[0] + w[1]) * (UNIT - 1)
+    return max(0, room) // max(1, w[0] * rows + w[1]) // UNIT * UNIT
+
+
+def _width(f: Form, n: Extents, cores: int, top: int, cut: int, ty: int) -> int:
+    """Columns of candidate `cut`: `top`, or the axis in more, equal cuts."""
+    top = max(1, top)
+    count, unit = _ceil(n.nx, top) + cut, UNIT
+    if cut == 0:
+        return top
+    if cut == CUTS - 1:
+        lines = max(1, n.outer * (_ceil(n.ny, ty) if f.y_kept else 1))
+        waves = _ceil(lines * _ceil(n.nx, top), cores)
+        count, unit = max(1, _ceil(n.nx, top), waves * cores // lines), UNIT // 2
+    return max(1, min(top, _up(_ceil(n.nx, count), unit)))
+
+
+def _rows(f: Form, w: Tuple[int, ...], n: Extents, least: int, tx: int, ub: int) -> int:
+    """Most rows of `tx` columns that fit UB."""
+    pitch = _up(tx, f.pitch)
+    if least > 1 or not f.has_y or f.row_wise and pitch > MAX_ROW_PITCH:
+        return least
+    room = (ub - w[4]) * 8 - w[1] * _up(pitch, UNIT) - (w[0] + w[2]) * (UNIT - 1)
+    rows = room // max(1, w[0] * pitch + w[2] + w[3] * LANE_BYTES * 8)
+    return max(1, min(n.ny, rows, MAX_ROWS))
+
+
+def _balance(f: Form, n: Extents, cores: int, depth: int, ty: int, tx: int, r: Rates,
+             variant: int) -> Optional[NestTiling]:
+    """Fewer rows where that evens out the work of the cores; for a split, the parts."""
+    across = _ceil(n.nx, tx) if f.x_kept else 1
+    tasks = max(1, n.outer * across * (_ceil(n.ny, ty) if f.y_kept else 1))
+    if not f.split:
+        if f.y_kept:
+            allowed = max(1, _ceil(tasks, cores) * cores // max(1, n.outer * across))
+            ty = max(1, min(ty, _ceil(n.ny, allowed)))
+        return _priced(f, n, cores, depth, ty, tx, 1, r, variant)
+    best: Optional[NestTiling] = None
+    for waves in SPLIT_WAVES:
+        parts, rows, cols = waves * cores // tasks, ty, tx
+        if parts < 2:
+            continue
+        if f.has_y and not f.y_kept:
+            each = max(1, _ceil(n.around * _ceil(n.ny, ty), parts))
+            rows = max(1, min(ty, _ceil(n.ny * n.around, parts * each)))
+        elif not f.x_kept:
+            each = max(1, _ceil(n.around * _ceil(n.nx, tx), parts))
+            cols = max(1, min(tx, _up(_ceil(n.nx * n.around, parts * each), UNIT)))
+        found = _priced(f, n, cores, depth, rows, cols, parts, r, variant)
+        if found is not None and (best is None or found.cost < best.cost):
+            best = found
+    return best
+
+
+def _priced(f: Form, n: Extents, cores: int, depth: int, ty: int, tx: int, parts: int, r: Rates,
+            variant: int) -> Optional[NestTiling]:
+    """The tiling with this tile and at most `parts` parts, with its cost."""
+    walks = 1
+    if not f.resident:
+        walks = n.around * (1 if f.y_kept or not f.has_y else _ceil(n.ny, ty))
+        walks *= 1 if f.x_kept else _ceil(n.nx, tx)
+    if f.split:
+        parts = min(parts, walks)
+        if parts < 2:
+            return None
+    tasks = n.outer * (_ceil(n.nx, tx) if f.x_kept else 1) * (_ceil(n.ny, ty) if f.y_kept else 1)
+    cost = _cost(f, r, min(ty, n.ny), min(tx, n.nx), tasks * parts, _ceil(walks, parts), cores,
+                 depth)
+    return NestTiling(ty, tx, _up(tx, f.pitch), tasks, parts, depth, cost, variant)
+
+
+def _cost(f: Form, r: Rates, rows: int, cols: int, units: int, walks: int, cores: int,
+          depth: int) -> int:
+    """Predicted 1/4096 cycles of the core with the most work."""
+    shared = min(cores, units) * r.gm // 16
+    load, store = max(r.load, shared), max(r.store, shared)
+    pipes = [0, 0, 0]
+    for at in range(6):
+        head, row, column, element = f.lines[4 * at:4 * at + 4]
+        rate = (load, 1, store)[at % 3]
+        value = head + (row * rows + column * cols + element * rows * cols) * rate
+        pipes[at % 3] += value * (1 if at < 3 else walks)
+    most = _ceil(units, cores)
+    overlap = depth > 1 and most * walks > 1
+    unit = max(pipes) if overlap else sum(pipes)
+    return most * unit + f.syncs * r.sync
 
 
 def _ceil(a: int, b: int) -> int:

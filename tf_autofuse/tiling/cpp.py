@@ -2,107 +2,144 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.kernel.nest import runtime_inputs
 from tf_autofuse.platforms import platform
-from tf_autofuse.tiling import MAX_ROW_PITCH, MAX_ROWS, UNIT, coefficients, program_ub, solve
+from tf_autofuse.tiling import NestTiling, form, rates, solve
+from tf_autofuse.tiling.cpp_text import SOLVER
+
+NEST_FIELDS = ("ty", "tx", "pitch", "tasks", "parts", "depth", "region", "at")
+PART_BYTES = 4
+"""Room for an element of a partial result in workspace."""
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """A launch: the tiling structure, blocks, tiling key, and bytes of user workspace."""
+
+    data: bytes
+    blocks: int
+    key: int
+    workspace_bytes: int
 
 
 def tiling_fields(kernel: Kernel) -> Tuple[str, ...]:
     """Names of the int64 fields of the tiling structure, in order."""
     axes = range(len(kernel.loop.axes))
-    fields = ["n%d" % i for i in axes]
+    fields = ["key"] + ["n%d" % i for i in axes]
     fields += ["s%d_%d" % (number, i) for number in runtime_inputs(kernel.loop) for i in axes]
-    for number in range(len(kernel.programs)):
-        fields += ["%s%d" % (word, number) for word in ("ty", "tx", "pitch", "tasks")]
+    for number in range(len(kernel.variants)):
+        fields += ["%s%d" % (word, number) for word in NEST_FIELDS]
     return tuple(fields)
+
+
+_NOTES = {
+    "key": "variants of all nests", "ty": "rows of a tile", "tx": "columns of a tile",
+    "pitch": "elements from row to row", "tasks": "tiles of kept axes",
+    "parts": "cores that share a task", "depth": "buffers of a queue",
+    "region": "bytes of one partial result", "at": "where those begin in workspace",
+}
 
 
 def print_struct(kernel: Kernel, name: str) -> str:
     """The tiling structure: axis sizes, run-time strides, and per nest the tile."""
     lines = ["struct %s {" % name]
-    lines += ["  int64_t %s;" % field for field in tiling_fields(kernel)]
+    for field in tiling_fields(kernel):
+        note = _NOTES.get(field.rstrip("0123456789"), "")
+        lines.append("  int64_t %s;%s" % (field, "  // " + note if note else ""))
     return "\n".join(lines + ["};"]) + "\n"
+
+
+def tiling(kernel: Kernel, sizes: Dict[str, int], strides: Optional[Sequence[int]],
+           cores: int, variants: bool = True) -> Tiling:
+    """The launch for these sizes on `cores` cores, with the best variant of each nest.
+
+    Without `variants`: key 0, which needs no workspace. ScheduleError when nothing fits.
+    """
+    tilings, blocks = solve(kernel, sizes, cores, variants)
+    key, at, values = 0, 0, []
+    for programs, t in zip(kernel.variants, tilings):
+        key = key * len(programs) + t.variant
+        region = _region(t, programs[0].nest.kept, sizes)
+        values += [t.ty, t.tx, t.pitch, t.tasks, t.parts, t.depth, region, at]
+        at += region * sum(len(p.reduces) for p in programs[0].nest.passes)
+    values = [key] + [sizes[axis] for axis in kernel.loop.axes] + list(strides or ()) + values
+    return Tiling(struct.pack("<%dq" % len(values), *values), blocks, key, at)
+
+
+def _region(t: NestTiling, kept: Sequence[str], sizes: Dict[str, int]) -> int:
+    if t.parts < 2:
+        return 0
+    count = t.parts
+    for axis in kept:
+        count *= sizes[axis]
+    return -(-count * PART_BYTES // 32) * 32
 
 
 def tiling_data(
     kernel: Kernel, sizes: Dict[str, int], strides: Optional[Sequence[int]], cores: int
 ) -> Tuple[bytes, int]:
-    """The tiling structure filled for these sizes, and the number of blocks to launch."""
-    tilings, blocks = solve(kernel, sizes, cores)
-    values = [sizes[axis] for axis in kernel.loop.axes] + list(strides or ())
-    for tiling in tilings:
-        values += [tiling.ty, tiling.tx, tiling.pitch, tiling.tasks]
-    return struct.pack("<%dq" % len(values), *values), blocks
-
-
-_FUNCTIONS = """\
-static inline int64_t tile_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static inline int64_t tile_up(int64_t a, int64_t b) { return tile_ceil(a, b) * b; }
-static inline int64_t tile_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t tile_max(int64_t a, int64_t b) { return a < b ? b : a; }
-"""
+    """The tiling structure for key 0, and the number of blocks to launch."""
+    launch = tiling(kernel, sizes, strides, cores, variants=False)
+    return launch.data, launch.blocks
 
 
 def print_tiling(kernel: Kernel, name: str, function: str) -> str:
-    """C++ of `int32_t function(sizes, strides, cores, name*, int64_t* blocks)`; 0 is success.
+    """C++ of `int32_t function(sizes, strides, cores, name*, AutofuseLaunch*)`; 0 is success.
 
-    It computes what `tiling.solve` does; only <stdint.h> is needed.
+    It computes what `tiling` does; only <stdint.h> is needed.
     """
-    lines = ["#include <stdint.h>", "", print_struct(kernel, name), _FUNCTIONS]
+    chip = platform(kernel.platform)
+    lines = ["#include <stdint.h>", "", print_struct(kernel, name), SOLVER]
+    for number, programs in enumerate(kernel.variants):
+        lines.append("static const TilingForm kForms%d[] = {" % number)
+        for program in programs:
+            values = [str(v) for v in form(program, chip).values()]
+            lines.append("    {  // " + program.variant)
+            for begin, end in ((0, 10), (10, 19), (19, 31), (31, 43)):
+                lines.append("        %s," % ", ".join(values[begin:end]))
+            lines.append("    },")
+        lines.append("};")
+    r = rates(chip)
+    lines += ["static const TilingRates kRates = {%d, %d, %d, %d};" % (r.load, r.store, r.gm,
+                                                                       r.sync), ""]
     lines += ["int32_t %s(const int64_t* sizes, const int64_t* strides, int64_t cores, %s* t,"
-              % (function, name), "    int64_t* blocks) {", "  *blocks = 1;"]
+              % (function, name), "    AutofuseLaunch* launch) {",
+              "  *launch = AutofuseLaunch{1, 0, 0};"]
     count = len(kernel.loop.axes)
     lines += ["  t->n%d = sizes[%d];" % (i, i) for i in range(count)]
     fields = [f for f in tiling_fields(kernel) if f.startswith("s")]
     lines += ["  t->%s = strides[%d];" % (field, i) for i, field in enumerate(fields)]
-    for number in range(len(kernel.programs)):
-        lines += _solve(kernel, number)
-    return "\n".join(lines + ["  return 0;", "}"]) + "\n"
+    for number in range(len(kernel.variants)):
+        lines += _nest(kernel, number, chip.ub_bytes)
+    return "\n".join(lines + ["  t->key = launch->key;", "  return 0;", "}"]) + "\n"
 
 
-def _solve(kernel: Kernel, number: int) -> List[str]:
-    program, c = kernel.programs[number], coefficients(kernel.programs[number])
-    axes = kernel.loop.axes
-    nx, ny = (str("t->n%d" % axes.index(a)) if a else "1" for a in (program.x, program.y))
-    outer = [a for a in program.nest.kept if a not in (program.x, program.y)]
-    room = program_ub(kernel, platform(kernel.platform)) - c.fixed
-    rows_kept = "tile_ceil(ny, ty)" if c.y_kept else "1"
-    lines = [
+def _nest(kernel: Kernel, number: int, ub: int) -> List[str]:
+    programs = kernel.variants[number]
+    program, nest, axes = programs[0], programs[0].nest, kernel.loop.axes
+
+    def product(names: Sequence[str]) -> str:
+        return " * ".join("t->n%d" % axes.index(a) for a in names) or "1"
+
+    tile = (program.x, program.y)
+    x, y = ("t->n%d" % axes.index(a) if a else "1" for a in tile)
+    outer = product([a for a in nest.kept if a not in tile])
+    around = product([a for a in nest.reduced if a not in tile])
+    copies = ["    t->%s%d = best.%s;" % (field, number, field) for field in NEST_FIELDS[:6]]
+    return [
         "  {",
-        "    const int64_t nx = %s, ny = %s;" % (nx, ny),
-        "    const int64_t outer = %s;" % (
-            " * ".join("t->n%d" % axes.index(a) for a in outer) or "1"),
-        "    int64_t tx = tile_max(1, tile_min(nx, %d));"
-        % ((room - c.y) // max(1, c.yx + c.x) // UNIT * UNIT),
-        "    int64_t ty = 1;",
+        "    const TilingExtents n = {%s, %s, %s, %s};" % (x, y, outer, around),
+        "    TilingChoice best = {};",
+        "    if (!tiling_best(kForms%d, %d, kRates, n, cores, %d, &best)) return 1;"
+        % (number, len(programs), ub),
+    ] + copies + [
+        "    t->region%d = tiling_region(best.parts, %s);" % (number, product(nest.kept)),
+        "    t->at%d = launch->workspace_bytes;" % number,
+        "    tiling_add(launch, best, %d, t->region%d * %d, cores);"
+        % (len(programs), number, sum(len(p.reduces) for p in nest.passes)),
+        "  }",
     ]
-    if c.has_y:
-        reach = " && tile_up(tx, %d) <= %d" % (c.pitch, MAX_ROW_PITCH) if c.row_wise else ""
-        lines += [
-            "    if (tx >= nx%s) {" % reach,
-            "      const int64_t pitch = tile_up(tx, %d);" % c.pitch,
-            "      const int64_t rows = (%d - %d * pitch) / (%d * pitch + %d);"
-            % (room, c.x, c.yx, c.y),
-            "      ty = tile_max(1, tile_min(tile_min(ny, rows), %d));" % MAX_ROWS,
-            "    }",
-        ]
-    if c.y_kept:
-        lines.append("    ty = tile_max(1, tile_min(ty, tile_ceil(outer * ny, cores)));")
-    if c.x_kept:
-        lines += [
-            "    if (outer * %s < cores) {" % rows_kept,
-            "      const int64_t share = tile_up(tile_ceil(outer * %s * nx, cores), %d);"
-            % ("ny" if c.y_kept else "1", UNIT),
-            "      tx = tile_min(tx, tile_max(%d, share));" % UNIT,
-            "    }",
-        ]
-    tasks = ["outer"] + ([rows_kept] if c.y_kept else [])
-    tasks += ["tile_ceil(nx, tx)"] if c.x_kept else []
-    lines += ["    t->ty%d = ty;" % number, "    t->tx%d = tx;" % number,
-              "    t->pitch%d = tile_up(tx, %d);" % (number, c.pitch),
-              "    t->tasks%d = %s;" % (number, " * ".join(tasks)),
-              "    *blocks = tile_max(*blocks, tile_min(cores, t->tasks%d));" % number, "  }"]
-    return lines

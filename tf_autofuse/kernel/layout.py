@@ -1,0 +1,172 @@
+"""Where the buffers of a program lie in UB, as sizes that grow with the tile.
+
+All loads of one scope lie in one slab of a queue, so that a scope needs one event however many
+inputs it has. Outputs follow one another through one queue. Everything else lies in one arena.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Dict, List, Tuple
+
+from tf_autofuse.kernel.ir import (
+    Broadcast,
+    Buffer,
+    Compute,
+    CopyIn,
+    LoadPart,
+    Loop,
+    Program,
+    Step,
+    walk_steps,
+)
+from tf_autofuse.kernel.vector import ITEM_BYTES
+
+UNIT = 128
+"""Buffers hold multiples of this many elements: 256 bytes of the smallest compared type."""
+
+LANE_BYTES = 256
+MATH_SCRATCH = 4096
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Bits per element of a tile, a row and a column, vector registers per row, and bytes."""
+
+    tile: int = 0
+    row: int = 0
+    column: int = 0
+    lanes: int = 0
+    fixed: int = 0
+
+    def __add__(self, other: "Extent") -> "Extent":
+        return Extent(*[a + b for a, b in zip(self.parts(), other.parts())])
+
+    def parts(self) -> Tuple[int, int, int, int, int]:
+        return (self.tile, self.row, self.column, self.lanes, self.fixed)
+
+    def union(self, other: "Extent") -> "Extent":
+        """At least as large as both."""
+        return Extent(*[max(a, b) for a, b in zip(self.parts(), other.parts())])
+
+    def times(self, count: int) -> "Extent":
+        return Extent(*[a * count for a in self.parts()])
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A queue; `double` ones have as many buffers as the tiling says, the others one."""
+
+    name: str
+    position: str
+    double: bool
+    extent: Extent
+
+
+@dataclass(frozen=True)
+class Layout:
+    """`homes`: queue and offset of each queue buffer; `slots`: offset of each slot in the arena.
+
+    `scratch` holds the offsets of `column` and `math` scratch where the program needs them.
+    """
+
+    queues: Tuple[Queue, ...]
+    homes: Dict[str, Tuple[str, Extent]]
+    slots: Dict[int, Extent]
+    scratch: Dict[str, Extent]
+    arena: Extent
+
+    def total(self, depth: int) -> Extent:
+        """UB of the program with `depth` buffers in each double queue."""
+        total = self.arena
+        for queue in self.queues:
+            total = total + queue.extent.times(depth if queue.double else 1)
+        return total
+
+
+def item_bits(dtype: str) -> int:
+    """Bits of an element in UB; a mask takes two, which keeps its buffers aligned."""
+    return 2 if dtype == "mask" else 8 * ITEM_BYTES[dtype]
+
+
+def buffer_extent(buffer: Buffer) -> Extent:
+    """The size of one buffer."""
+    bits = item_bits(buffer.dtype)
+    if buffer.shape == "lanes":
+        return Extent(lanes=1)
+    if buffer.shape == "1":
+        return Extent(fixed=bits * UNIT // 8)
+    return Extent(**{{"yx": "tile", "x": "row", "y": "column"}[buffer.shape]: bits})
+
+
+def scope_loads(steps: Tuple[Step, ...]) -> List[Step]:
+    """The loads that stand directly in a scope."""
+    return [step for step in steps if isinstance(step, (CopyIn, LoadPart))]
+
+
+def layout(program: Program) -> Layout:
+    """The places of all buffers of `program`."""
+    queues: Dict[str, Queue] = {}
+    homes: Dict[str, Tuple[str, Extent]] = {}
+    held = 0
+    for loop in walk_steps(program.steps):
+        if not isinstance(loop, Loop):
+            continue
+        name = "walkIn" if loop.kind in ("walk", "parts") else "blockIn"
+        if loop.kind == "hold":
+            name, held = "heldIn%d" % held, held + 1
+        slab = Extent()
+        for load in scope_loads(loop.body):
+            homes[load.dst] = (name, slab)  # type: ignore[union-attr]
+            slab = slab + buffer_extent(program.buffer(load.dst))  # type: ignore[union-attr]
+        if slab != Extent():
+            old = queues[name].extent if name in queues else Extent()
+            queues[name] = Queue(name, "VECIN", loop.kind != "hold", slab.union(old))
+    out = Extent()
+    for buffer in program.buffers:
+        if buffer.position == "VECOUT":
+            homes[buffer.name] = ("out", Extent())
+            out = out.union(buffer_extent(buffer))
+    if out != Extent():
+        queues["out"] = Queue("out", "VECOUT", True, out)
+    slots, scratch, arena = _arena(program)
+    return Layout(tuple(queues.values()), homes, slots, scratch, arena)
+
+
+def _arena(program: Program) -> Tuple[Dict[int, Extent], Dict[str, Extent], Extent]:
+    arena = Extent()
+    slots: Dict[int, Extent] = {}
+    for buffer in sorted(program.buffers, key=lambda b: b.slot):
+        if buffer.position == "VECCALC" and buffer.slot not in slots:
+            slots[buffer.slot] = arena
+            arena = arena + buffer_extent(buffer)
+    scratch: Dict[str, Extent] = {}
+    if needs_column(program):
+        scratch["column"] = arena
+        arena = arena + Extent(column=256, fixed=256)
+    if needs_math(program):
+        scratch["math"] = arena
+        arena = arena + Extent(fixed=MATH_SCRATCH)
+    return slots, scratch, arena
+
+
+def needs_column(program: Program) -> bool:
+    """Whether some column is spread over a tile, which takes a block per row of scratch."""
+    return any(isinstance(s, Broadcast) and program.buffer(s.src).shape == "y"
+               for s in walk_steps(program.steps))
+
+
+def needs_math(program: Program) -> bool:
+    """Whether an instruction wants scratch of its own."""
+    return any(isinstance(s, Compute) and s.op == "tanh" for s in walk_steps(program.steps))
+
+
+def task_order(program: Program) -> Tuple[str, ...]:
+    """Kept axes in the order tasks count them, outermost first.
+
+    The innermost axis comes first when something is held for its coordinate.
+    """
+    kept = program.nest.kept
+    for step in walk_steps(program.steps):
+        if isinstance(step, Loop) and step.kind == "hold" and program.x in step.axes:
+            return tuple(a for a in step.axes) + tuple(a for a in kept if a not in step.axes)
+    return kept

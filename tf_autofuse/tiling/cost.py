@@ -1,0 +1,122 @@
+"""What a program costs per tile, as integers: the numbers the tiling function compares.
+
+Cycles are counted in units of 1/4096. For each pipe (load, vector, store) and each scope (once per
+task, once per walked tile) the cost is linear in the tile: head, per row, per column, per element.
+For the copies the last three are bytes.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Dict, List, Tuple
+
+from tf_autofuse.kernel.ir import (
+    Accumulate,
+    Broadcast,
+    Compute,
+    CopyIn,
+    CopyOut,
+    Fill,
+    Finish,
+    LoadPart,
+    Loop,
+    Program,
+    Step,
+    StorePart,
+)
+from tf_autofuse.kernel.vector import ITEM_BYTES
+from tf_autofuse.platforms import Platform
+
+FINE = 4096
+_FOLD_LEVELS = 6
+"""Steps of a fold by halves of a usual tile."""
+
+_SCALAR_READ = 200.0
+"""Cycles in which the vector unit waits for the scalar unit to read one element [guess]."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """`head + row * rows + column * columns + element * rows * columns`."""
+
+    head: int = 0
+    row: int = 0
+    column: int = 0
+    element: int = 0
+
+    def __add__(self, other: "Line") -> "Line":
+        return Line(self.head + other.head, self.row + other.row, self.column + other.column,
+                    self.element + other.element)
+
+    def values(self) -> Tuple[int, int, int, int]:
+        return (self.head, self.row, self.column, self.element)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Load, vector and store lines per task and per walked tile."""
+
+    task: Tuple[Line, Line, Line]
+    walk: Tuple[Line, Line, Line]
+
+
+def costs(program: Program, chip: Platform) -> Costs:
+    """The cost of `program`; what it holds between tasks is left out."""
+    sums: Dict[str, List[Line]] = {"block": [Line()] * 3, "walk": [Line()] * 3}
+    _sum(program, chip, program.steps, "block", sums)
+    task, walk = tuple(sums["block"]), tuple(sums["walk"])
+    return Costs(task, walk)  # type: ignore[arg-type]
+
+
+def _sum(program: Program, chip: Platform, steps: Tuple[Step, ...], scope: str,
+         sums: Dict[str, List[Line]]) -> None:
+    for step in steps:
+        if isinstance(step, Loop):
+            if step.kind != "hold":
+                _sum(program, chip, step.body, "walk" if step.kind == "walk" else scope, sums)
+        elif isinstance(step, (CopyIn, LoadPart)):
+            sums[scope][0] += _copy(program, step.dst, chip.load.head)
+        elif isinstance(step, (CopyOut, StorePart)):
+            sums[scope][2] += _copy(program, step.src, chip.store.head)
+        else:
+            sums[scope][1] += _vector(program, chip, step)
+
+
+def _copy(program: Program, name: str, head: float) -> Line:
+    buffer = program.buffer(name)
+    return _shaped(buffer.shape, head, 0.0, ITEM_BYTES[buffer.dtype])
+
+
+def _shaped(shape: str, head: float, column_head: float, per_element: int) -> Line:
+    return Line(
+        round(head * FINE) + (per_element if shape == "1" else 0),
+        per_element * 64 if shape == "lanes" else per_element if shape == "y" else 0,
+        round(column_head * FINE / 64) + (per_element if shape == "x" else 0),
+        per_element if shape == "yx" else 0,
+    )
+
+
+def _vector(program: Program, chip: Platform, step: Step) -> Line:
+    if isinstance(step, Fill):
+        return _call(program, chip, "fill", step.dst)
+    if isinstance(step, Compute):
+        kept = step.dst if program.buffer(step.dst).dtype != "mask" else step.srcs[0]
+        return _call(program, chip, step.op, kept)
+    if isinstance(step, Broadcast):
+        if program.buffer(step.src).shape == "1":
+            return _call(program, chip, "fill", step.dst) + Line(round(_SCALAR_READ * FINE))
+        return _call(program, chip, "copy", step.dst, row_wise=True)
+    if isinstance(step, Accumulate):
+        row_wise = program.buffer(step.dst).shape == "lanes" and program.y is not None
+        line = _call(program, chip, "add", step.src, row_wise)
+        return line + Line(0 if row_wise else line.head * _FOLD_LEVELS)
+    if isinstance(step, Finish):
+        cost = chip.cost("lane_reduce")
+        return Line(round(cost.head * FINE), round(cost.rate * FINE))
+    return Line()
+
+
+def _call(program: Program, chip: Platform, op: str, name: str, row_wise: bool = False) -> Line:
+    """One instruction on the buffer; a row-wise one is called for every 64 columns."""
+    buffer, cost = program.buffer(name), chip.cost(op)
+    per_element = round(cost.per_element(ITEM_BYTES.get(buffer.dtype, 4)) * FINE)
+    return _shaped(buffer.shape, cost.head, cost.head if row_wise else 0.0, per_element)

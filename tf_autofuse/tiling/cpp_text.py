@@ -1,0 +1,212 @@
+"""The part of the C++ tiling function that is the same for all kernels: `tiling` in C++."""
+from __future__ import annotations
+
+from tf_autofuse.kernel.layout import LANE_BYTES, UNIT
+from tf_autofuse.tiling import CUTS, FOLD_COLUMNS, MAX_ROW_PITCH, MAX_ROWS, SPLIT_WAVES
+
+_CONSTANTS = """\
+enum : int64_t {
+  kUnit = %d,           // buffers hold multiples of this many elements
+  kLaneBits = %d,     // a vector register
+  kMaxRows = %d,       // bursts of one copy
+  kMaxRowPitch = %d,   // reach of row-wise instructions
+  kFoldColumns = %d,   // widest tile of a column reduction
+  kCuts = %d              // tile widths tried
+};
+static const int64_t kSplitWaves[] = {%s};  // shares of a split per core that are tried
+""" % (UNIT, LANE_BYTES * 8, MAX_ROWS, MAX_ROW_PITCH, FOLD_COLUMNS, CUTS,
+       ", ".join(map(str, SPLIT_WAVES)))
+
+SOLVER = _CONSTANTS + """
+// How to launch: blocks, tiling key, bytes of user workspace.
+struct AutofuseLaunch {
+  int64_t blocks, key, workspace_bytes;
+};
+
+// A program: UB weights (bits per element of tile, row and column, registers per row, bytes) of
+// what is there once and of double buffers, its form, and cycles / 4096 of load, vector and store
+// (head, per row, column and element), per task and per walked tile.
+struct TilingForm {
+  int64_t once[5], doubled[5];
+  int64_t pitch, has_y, y_kept, x_kept, row_wise, resident, split, syncs, results;
+  int64_t lines[24];
+};
+struct TilingRates {
+  int64_t load, store, gm, sync;
+};
+struct TilingExtents {
+  int64_t nx, ny, outer, around;
+};
+struct TilingChoice {
+  int64_t ty, tx, pitch, tasks, parts, depth, cost, variant;
+};
+
+static inline int64_t tiling_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t tiling_up(int64_t a, int64_t b) { return tiling_ceil(a, b) * b; }
+static inline int64_t tiling_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t tiling_max(int64_t a, int64_t b) { return a < b ? b : a; }
+
+// Columns of the widest tile with `rows` rows; 0 for none.
+static int64_t tiling_longest(const int64_t* w, int64_t rows, int64_t ub) {
+  int64_t room = (ub - w[4]) * 8 - w[2] * (rows + kUnit - 1) - w[3] * rows * kLaneBits;
+  room -= (w[0] + w[1]) * (kUnit - 1);
+  return tiling_max(0, room) / tiling_max(1, w[0] * rows + w[1]) / kUnit * kUnit;
+}
+
+// Most rows of `tx` columns that fit UB.
+static int64_t tiling_rows(const TilingForm& f, const int64_t* w, const TilingExtents& n,
+                           int64_t least, int64_t tx, int64_t ub) {
+  const int64_t pitch = tiling_up(tx, f.pitch);
+  if (least > 1 || !f.has_y || (f.row_wise && pitch > kMaxRowPitch)) return least;
+  const int64_t room =
+      (ub - w[4]) * 8 - w[1] * tiling_up(pitch, kUnit) - (w[0] + w[2]) * (kUnit - 1);
+  const int64_t rows = room / tiling_max(1, w[0] * pitch + w[2] + w[3] * kLaneBits);
+  return tiling_max(1, tiling_min(tiling_min(n.ny, rows), kMaxRows));
+}
+
+// Columns of candidate `cut`: `top`, or the axis in more, equal cuts.
+static int64_t tiling_width(const TilingForm& f, const TilingExtents& n, int64_t cores,
+                            int64_t top, int64_t cut, int64_t ty) {
+  top = tiling_max(1, top);
+  const int64_t least = tiling_ceil(n.nx, top);
+  int64_t count = least + cut, unit = kUnit;
+  if (cut == 0) return top;
+  if (cut == kCuts - 1) {
+    const int64_t lines = tiling_max(1, n.outer * (f.y_kept ? tiling_ceil(n.ny, ty) : 1));
+    const int64_t waves = tiling_ceil(lines * least, cores);
+    count = tiling_max(tiling_max(1, least), waves * cores / lines);
+    unit = kUnit / 2;
+  }
+  return tiling_max(1, tiling_min(top, tiling_up(tiling_ceil(n.nx, count), unit)));
+}
+
+static int64_t tiling_cost(const TilingForm& f, const TilingRates& r, int64_t rows, int64_t cols,
+                           int64_t units, int64_t walks, int64_t cores, int64_t depth) {
+  const int64_t shared = tiling_min(cores, units) * r.gm / 16;
+  const int64_t rate[3] = {tiling_max(r.load, shared), 1, tiling_max(r.store, shared)};
+  int64_t pipes[3] = {0, 0, 0};
+  for (int at = 0; at < 6; ++at) {
+    const int64_t* line = f.lines + 4 * at;
+    const int64_t moved = line[1] * rows + line[2] * cols + line[3] * rows * cols;
+    pipes[at % 3] += (line[0] + moved * rate[at % 3]) * (at < 3 ? 1 : walks);
+  }
+  const int64_t most = tiling_ceil(units, cores);
+  const int64_t unit = depth > 1 && most * walks > 1
+                           ? tiling_max(tiling_max(pipes[0], pipes[1]), pipes[2])
+                           : pipes[0] + pipes[1] + pipes[2];
+  return most * unit + f.syncs * r.sync;
+}
+
+// The tiling with this tile and at most `parts` parts, with its cost; false when there is none.
+static bool tiling_priced(const TilingForm& f, const TilingExtents& n, const TilingRates& r,
+                          int64_t cores, int64_t depth, int64_t ty, int64_t tx, int64_t parts,
+                          TilingChoice* out) {
+  int64_t walks = 1;
+  if (!f.resident) {
+    walks = n.around * (f.y_kept || !f.has_y ? 1 : tiling_ceil(n.ny, ty));
+    walks *= f.x_kept ? 1 : tiling_ceil(n.nx, tx);
+  }
+  if (f.split) {
+    parts = tiling_min(parts, walks);
+    if (parts < 2) return false;
+  }
+  out->ty = ty;
+  out->tx = tx;
+  out->pitch = tiling_up(tx, f.pitch);
+  out->tasks = n.outer * (f.x_kept ? tiling_ceil(n.nx, tx) : 1) *
+               (f.y_kept ? tiling_ceil(n.ny, ty) : 1);
+  out->parts = parts;
+  out->depth = depth;
+  out->cost = tiling_cost(f, r, tiling_min(ty, n.ny), tiling_min(tx, n.nx), out->tasks * parts,
+                          tiling_ceil(walks, parts), cores, depth);
+  return true;
+}
+
+// Fewer rows where that evens out the work of the cores; for a split, the parts.
+static bool tiling_balance(const TilingForm& f, const TilingExtents& n, const TilingRates& r,
+                           int64_t cores, int64_t depth, int64_t ty, int64_t tx,
+                           TilingChoice* out) {
+  const int64_t across = f.x_kept ? tiling_ceil(n.nx, tx) : 1;
+  const int64_t tasks = tiling_max(1, n.outer * across * (f.y_kept ? tiling_ceil(n.ny, ty) : 1));
+  if (!f.split) {
+    if (f.y_kept) {
+      const int64_t lines = tiling_max(1, n.outer * across);
+      const int64_t allowed = tiling_max(1, tiling_ceil(tasks, cores) * cores / lines);
+      ty = tiling_max(1, tiling_min(ty, tiling_ceil(n.ny, allowed)));
+    }
+    return tiling_priced(f, n, r, cores, depth, ty, tx, 1, out);
+  }
+  bool any = false;
+  for (const int64_t waves : kSplitWaves) {
+    const int64_t parts = waves * cores / tasks;
+    if (parts < 2) continue;
+    int64_t rows = ty, cols = tx;
+    if (f.has_y && !f.y_kept) {
+      const int64_t each = tiling_max(1, tiling_ceil(n.around * tiling_ceil(n.ny, ty), parts));
+      rows = tiling_max(1, tiling_min(ty, tiling_ceil(n.ny * n.around, parts * each)));
+    } else if (!f.x_kept) {
+      const int64_t each = tiling_max(1, tiling_ceil(n.around * tiling_ceil(n.nx, tx), parts));
+      const int64_t share = tiling_up(tiling_ceil(n.nx * n.around, parts * each), kUnit);
+      cols = tiling_max(1, tiling_min(tx, share));
+    }
+    TilingChoice found = {};
+    if (!tiling_priced(f, n, r, cores, depth, rows, cols, parts, &found)) continue;
+    if (!any || found.cost < out->cost) *out = found;
+    any = true;
+  }
+  return any;
+}
+
+static bool tiling_form(const TilingForm& f, const TilingExtents& n, const TilingRates& r,
+                        int64_t cores, int64_t ub, TilingChoice* best) {
+  if (f.resident && (n.nx == 0 || n.ny == 0)) return false;
+  for (int64_t depth = 2; depth >= 1; --depth) {
+    int64_t w[5];
+    for (int i = 0; i < 5; ++i) w[i] = f.once[i] + depth * f.doubled[i];
+    const int64_t rows = f.resident && f.has_y && !f.y_kept ? n.ny : 1;
+    int64_t longest = rows <= kMaxRows ? tiling_longest(w, rows, ub) : 0;
+    if (f.row_wise && rows > 1) longest = tiling_min(longest, kMaxRowPitch / kUnit * kUnit);
+    if (f.has_y && !f.y_kept && f.x_kept) longest = tiling_min(longest, kFoldColumns);
+    if (longest < (f.resident && !f.x_kept ? n.nx : kUnit)) continue;
+    bool any = false;
+    const int64_t tallest = tiling_rows(f, w, n, rows, longest, ub);
+    for (int64_t cut = 0; cut < (f.x_kept ? kCuts : 1); ++cut) {
+      const int64_t tx = tiling_width(f, n, cores, tiling_min(n.nx, longest), cut, tallest);
+      TilingChoice found = {};
+      const int64_t ty = tiling_rows(f, w, n, rows, tx, ub);
+      if (!tiling_balance(f, n, r, cores, depth, ty, tx, &found)) continue;
+      if (!any || found.cost < best->cost) *best = found;
+      any = true;
+    }
+    if (any) return true;
+  }
+  return false;
+}
+
+// The variant of least cost; false when none can run these sizes. One that reads its inputs once
+// is taken before one that does not.
+static bool tiling_best(const TilingForm* forms, int64_t count, const TilingRates& r,
+                        const TilingExtents& n, int64_t cores, int64_t ub, TilingChoice* best) {
+  bool any = false;
+  for (int64_t i = 0; i < count; ++i) {
+    TilingChoice found = {};
+    if (!tiling_form(forms[i], n, r, cores, ub, &found)) continue;
+    found.variant = i;
+    if (!any || forms[i].resident || found.cost < best->cost) *best = found;
+    any = true;
+  }
+  return any;
+}
+
+static inline int64_t tiling_region(int64_t parts, int64_t points) {
+  return parts < 2 ? 0 : tiling_up(parts * points * 4, 32);
+}
+
+// Adds the choice of one nest to the launch.
+static void tiling_add(AutofuseLaunch* launch, const TilingChoice& t, int64_t variants,
+                       int64_t workspace, int64_t cores) {
+  launch->key = launch->key * variants + t.variant;
+  launch->workspace_bytes += workspace;
+  launch->blocks = tiling_max(launch->blocks, tiling_min(cores, t.tasks * t.parts));
+}
+"""
