@@ -4,7 +4,7 @@ from functools import partial
 import numpy as np
 import pytest
 import tensorflow as tf
-from harness import check
+from harness import MODERN, check
 from opcheck import FLOATS, INTEGERS, check_group, edges, has_kernel
 from tensorflow.python.ops import gen_math_ops as math_ops
 from tensorflow.python.ops import gen_nn_ops as nn_ops
@@ -30,12 +30,13 @@ def whole_numbers(dtype, shape):
 @pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
 def test_reduce(dtype, axis):
     x = whole_numbers(dtype, (3, 5, 17))
-    names = [name for name in REDUCE if has_kernel(name, dtype)]
+    names = [name for name in REDUCE if has_kernel(name, dtype)
+             and (MODERN or name != "Mean" or dtype in FLOATS)]
     for keep in (False, True):
         check_group({name: partial(REDUCE[name], axis=axis, keepdims=keep) for name in names}, [x])
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"] + ["uint8"] * MODERN)
 def test_reduce_nothing(dtype):
     for shape, axis in (((0, 5), 0), ((5, 0), 1), ((5, 0), 0)):
         x = np.zeros(shape, dtype)
@@ -95,7 +96,7 @@ def test_arg_max_of_special_values_and_bools():
 
 
 @pytest.mark.parametrize("shape", [(64, 1000), (5, 33), (3, 1), (1, 7), (2, 3, 9)])
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["float32", "float16"] + ["bfloat16"] * MODERN)
 def test_softmax(dtype, shape):
     rng = np.random.RandomState(8)
     x = (rng.randn(*shape) * 4).astype(tf.as_dtype(dtype).as_numpy_dtype)
@@ -119,6 +120,7 @@ def test_cross_entropy_loss(dtype):
     check(loss, [x, labels], composed=True)
 
 
+@pytest.mark.skipif(not MODERN, reason="in the type itself before TensorFlow 2")
 def test_a_mean_of_integers_does_not_wrap():
     x = np.full((3, 9), 120, "int8")
     x[1] = -100

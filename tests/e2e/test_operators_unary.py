@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from harness import ZERO_SIGNS
+from harness import MODERN, ZERO_SIGNS
 from opcheck import EVERY, both, check_group, edges, groups, has_kernel
 from tensorflow.python.ops import gen_array_ops as array_ops
 from tensorflow.python.ops import gen_bitwise_ops as bit_ops
@@ -34,6 +34,8 @@ UNARY = {
 # beyond a few units in the last place, and the float64 kernels have tests of their own.
 ELSEWHERE = {("Round", "int32"), ("Round", "int64")}
 ELSEWHERE |= {(name, "float64") for name in ("Digamma", "Lgamma", "Elu", "Selu", "Expm1", "Erf")}
+if not MODERN:
+    ELSEWHERE |= {("Digamma", "float32"), ("Softplus", "float64")}
 
 
 @pytest.mark.parametrize("dtype", EVERY)
@@ -63,6 +65,8 @@ def test_inverse_error_functions(dtype):
 def test_gamma_functions_of_float64():
     """Near their zeros only an absolute error means anything."""
     x = edges("float64")
+    if not MODERN:  # other values at the poles
+        x = x[x > 0]
     for function in (math_ops.lgamma, math_ops.digamma):
         got, expected = both(lambda x, function=function: tf.abs(function(x)), [x])
         np.testing.assert_allclose(got, expected, rtol=1e-14, atol=1e-14)

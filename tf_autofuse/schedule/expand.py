@@ -9,9 +9,10 @@ from typing import Dict, List, Tuple
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import StepScalar
-from tf_autofuse.kernel.vector import SELECTABLE
+from tf_autofuse.kernel.vector import SELECTABLE, VECTOR_OPS
 from tf_autofuse.loop.ir import Index, LoopKernel, Map, Reduce
 from tf_autofuse.loop.ops import INTS
+from tf_autofuse.schedule.forms import INT_FORMS, REAL_FORMS
 
 REGISTER: Dict[str, str] = {
     "float32": "float32", "float16": "float16", "bfloat16": "float32", "bool": "float16",
@@ -22,6 +23,8 @@ MEMORY: Dict[str, str] = dict({name: name for name in REGISTER}, bool="uint8")
 Instruction = Tuple[str, str, str, Tuple[str, ...], StepScalar]
 """(instruction, register type of the result, result, operands, scalar). `a`, `b`, `c` are the
 operands of the operation, `r` its result, other names are temporaries; type `mask` is a mask."""
+
+_TESTS = frozenset(name for name, op in VECTOR_OPS.items() if op.mask == "out")
 
 
 def register_type(dtype: str, node: str = "") -> str:
@@ -77,12 +80,12 @@ def expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str = "") -> List
                             stage="schedule")
     if op in ("max", "min") and dtypes[0] not in INTS:
         return _pick(op, kind, narrow=dtypes[0] != "float32")
-    form = (_INT_FORMS if dtypes[0] in INTS else _REAL_FORMS).get(op)
+    form = (INT_FORMS if dtypes[0] in INTS else REAL_FORMS).get(op)
     if form is None:
         raise ScheduleError("no vector form of %s for %s" % (op, dtypes[0]), node=node,
                             stage="schedule")
     return [
-        (name, "mask" if name == "nes" else kind, dst, srcs, scalar)
+        (name, "mask" if name in _TESTS else kind, dst, srcs, scalar)
         for name, dst, srcs, scalar in form
     ]
 
@@ -91,53 +94,6 @@ _LOGIC: Dict[str, List[Instruction]] = {
     "and": [("mul", "float16", "r", ("a", "b"), None)],
     "or": [("max", "float16", "r", ("a", "b"), None)],
     "not": [("muls", "float16", "t", ("a",), -1.0), ("adds", "float16", "r", ("t",), 1.0)],
-}
-
-
-def _one(name: str, operands: int):
-    return [(name, "r", ("a", "b")[:operands], None)]
-
-
-_REAL_FORMS = {
-    "neg": [("muls", "r", ("a",), -1.0)],
-    "abs": _one("abs", 1), "exp": _one("exp", 1), "log": _one("ln", 1), "sqrt": _one("sqrt", 1),
-    "tanh": _one("tanh", 1), "add": _one("add", 2), "sub": _one("sub", 2), "mul": _one("mul", 2),
-    "div": _one("div", 2),
-    # The chip's own Rsqrt and Reciprocal are approximations.
-    "rsqrt": [("sqrt", "t", ("a",), None), ("fill", "u", (), 1.0), ("div", "r", ("u", "t"), None)],
-    "sigmoid": [
-        ("muls", "t", ("a",), -1.0), ("exp", "e", ("t",), None), ("adds", "d", ("e",), 1.0),
-        ("fill", "u", (), 1.0), ("div", "r", ("u", "d"), None),
-    ],
-}
-_NO_NAN = [("nes", "m", ("b",), 0.0), ("selects", "r", ("m", "p"), 0.0)]
-"""The product `p` where `b` is not 0, else 0."""
-
-_REAL_FORMS.update({
-    "tanh_grad": [
-        ("mul", "t", ("a", "a"), None), ("muls", "u", ("t",), -1.0), ("adds", "v", ("u",), 1.0),
-        ("mul", "r", ("b", "v"), None),
-    ],
-    "sigmoid_grad": [
-        ("muls", "t", ("a",), -1.0), ("adds", "u", ("t",), 1.0), ("mul", "v", ("a", "u"), None),
-        ("mul", "r", ("b", "v"), None),
-    ],
-    "rsqrt_grad": [
-        ("mul", "t", ("a", "a"), None), ("muls", "u", ("t",), -0.5),
-        ("mul", "v", ("a", "b"), None), ("mul", "p", ("u", "v"), None),
-    ] + _NO_NAN,
-    "sqrt_grad": [
-        ("fill", "t", (), 0.5), ("div", "u", ("t", "a"), None), ("mul", "p", ("u", "b"), None),
-    ] + _NO_NAN,
-    "reciprocal_grad": [
-        ("mul", "t", ("a", "a"), None), ("muls", "u", ("t",), -1.0), ("mul", "p", ("u", "b"), None),
-    ] + _NO_NAN,
-})
-_INT_FORMS = {
-    "neg": [("muls", "r", ("a",), -1)],
-    "abs": [("muls", "t", ("a",), -1), ("max", "r", ("a", "t"), None)],
-    "add": _one("add", 2), "sub": _one("sub", 2), "mul": _one("mul", 2), "max": _one("max", 2),
-    "min": _one("min", 2),
 }
 
 
