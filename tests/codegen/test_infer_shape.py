@@ -1,0 +1,68 @@
+"""Infer-shape functions: built with g++ and asked for shapes, known and unknown."""
+import ctypes
+import subprocess
+
+import kernel_samples as samples
+import pytest
+
+from tf_autofuse.codegen.infershape import parse_spec, print_infer_shape
+from tf_autofuse.errors import ScheduleError
+
+
+class Shape(ctypes.Structure):
+    _fields_ = [("rank", ctypes.c_int64), ("dims", ctypes.c_int64 * 8)]
+
+
+def build(spec, loop, folder):
+    """(infer_shape, infer_dtype) of a spec: shapes to (code, shapes), and the types."""
+    text = print_infer_shape(spec, loop, "sample")
+    source, library = folder / "infer.cpp", folder / "infer.so"
+    source.write_text('extern "C" {\n' + text + "}\n")
+    subprocess.check_call(["g++", "-shared", "-fPIC", "-Wall", "-Werror", "-o", str(library),
+                           str(source)])
+    loaded = ctypes.CDLL(str(library))
+    outputs = len(loop.outputs)
+
+    def infer(*shapes):
+        given = (Shape * len(shapes))()
+        for slot, shape in zip(given, shapes):
+            slot.rank = len(shape)
+            slot.dims[:len(shape)] = shape
+        found = (Shape * outputs)()
+        code = loaded.sample_infer_shape(given, found)
+        return code, [tuple(s.dims[:s.rank]) for s in found] if code == 0 else []
+
+    types = (ctypes.c_int32 * outputs)()
+    loaded.sample_infer_dtype(types)
+    return infer, list(types)
+
+
+def test_shapes_follow_the_spec(tmp_path):
+    loop = samples.run_time_broadcast()
+    infer, types = build("v1;axes=2;groups=0,1;in=0.1/1?/0?.1?;out=0.1/-.1;", loop, tmp_path)
+    assert types == [0, 12]
+    assert infer((5, 9), (9,), (5, 9)) == (0, [(5, 9), (1, 9)])
+    assert infer((5, 9), (1,), (1, 1)) == (0, [(5, 9), (1, 9)])
+    assert infer((-1, 9), (1,), (5, 9)) == (0, [(5, 9), (1, 9)])
+    assert infer((-1, -1), (-1,), (1, 1)) == (0, [(-1, -1), (1, -1)])
+    assert infer((5, 9), (8,), (5, 9))[0] == 2
+    assert infer((5, 9), (1, 9), (5, 9))[0] == 1
+
+
+def test_an_axis_of_maybe_dims(tmp_path):
+    loop = samples.kernel(["float32"] * 2, ["float16"], "m0", "%0 = load in0 [m0?] : float32",
+                          "%1 = load in1 [m0?] : float32", "%2 = add %0 %1 : float32 [m0]",
+                          "%3 = cast %2 : float16 [m0]", "store out0 [m0] %3")
+    infer, types = build("v1;axes=1;groups=0;in=0?/0?;out=0;", loop, tmp_path)
+    assert types == [1]
+    assert infer((1,), (7,)) == (0, [(7,)])
+    assert infer((1,), (1,)) == (0, [(1,)])
+    assert infer((0,), (1,)) == (0, [(0,)])
+    assert infer((-1,), (1,)) == (0, [(-1,)])
+    assert infer((3,), (7,))[0] == 2
+
+
+def test_specs_are_read_or_refused():
+    assert parse_spec("v1;axes=0;groups=;in=s/s;out=s;") == (0, ((), ()), ((),))
+    with pytest.raises(ScheduleError, match="cannot be read"):
+        parse_spec("v2;axes=1")
