@@ -14,9 +14,13 @@ def sources(*parts):
     return sorted(glob.glob(os.path.join(*parts)))
 
 
+LOADER = os.path.join(csrc_dir(), "ge", "custom_fusion_passes.cc")
+BRIDGE = [os.path.join(csrc_dir(), "ge", name) for name in ("graph_face.cc", "python_bridge.cc")]
+
+
 def operator_sources():
     """Sources of the operator, without the bridge to Python."""
-    found = [path for path in sources(csrc_dir(), "ge", "*.cc") if "fusion_passes" not in path]
+    found = [path for path in sources(csrc_dir(), "ge", "*.cc") if path not in [LOADER] + BRIDGE]
     return found + sources(csrc_dir(), "core", "*.cc")
 
 

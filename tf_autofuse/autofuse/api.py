@@ -1,4 +1,4 @@
-"""The GE Python face a graph belongs to: the real `ge` package, or the host's own."""
+"""The GE Python face a graph belongs to: the real `ge` package, the host's own, or the bridge's."""
 from __future__ import annotations
 
 import importlib
@@ -10,10 +10,18 @@ from typing import Any
 from tf_autofuse.ge.builder import GraphBuilder
 from tf_autofuse.ge.reading import HOST_PACKAGE, is_host
 
+LEGACY_FACE = "tf_autofuse.runtime.legacy_ge"
+
+
+def is_legacy(graph: Any) -> bool:
+    """True for graphs of a GE without Python passes, which the bridge hands over."""
+    return type(graph).__module__ == LEGACY_FACE
+
 
 def api_of(graph: Any) -> SimpleNamespace:
     """Rewriting classes that go with `graph`."""
-    passes = importlib.import_module(HOST_PACKAGE + ".passes" if is_host(graph) else "ge.passes")
+    package = HOST_PACKAGE + ".passes" if is_host(graph) else "ge.passes"
+    passes = importlib.import_module(LEGACY_FACE if is_legacy(graph) else package)
     names = ("SubgraphBoundary", "SubgraphInput", "SubgraphOutput", "SubgraphRewriter", "can_fuse")
     return SimpleNamespace(**{name: getattr(passes, name, None) for name in names})
 
@@ -24,7 +32,7 @@ def build_like(graph: Any, builder: GraphBuilder) -> Any:
     GE's own Graph cannot be given nodes from Python; it loads a serialised model instead.
     """
     built = builder.build()
-    if is_host(graph):
+    if is_host(graph) or is_legacy(graph):
         return built
     folder = tempfile.mkdtemp(prefix="autofuse_")
     path = os.path.join(folder, "replacement.air")

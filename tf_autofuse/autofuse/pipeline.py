@@ -119,6 +119,7 @@ def _finish(graph, view, cluster, plan, libraries, context, alone) -> int:
         fused = FusedNode(
             _fused_name(cluster, plan), plan.kernel_class, plan.key, plan.spec, library, folder
         )
+        traffic = TrafficModel(view, cluster)  # reads the nodes, which are gone afterwards
         replace_cluster(graph, view, cluster, fused, context)
     except OSError as error:
         _leave(cluster, "BUILD", error, alone)
@@ -127,7 +128,7 @@ def _finish(graph, view, cluster, plan, libraries, context, alone) -> int:
         _leave(cluster, getattr(error, "code", "INTERNAL"), error, alone)
         return 0
     entry = _entry(view, cluster, fused, plan.source_file)
-    RECORDER.fused(entry, TrafficModel(view, cluster))
+    RECORDER.fused(entry, traffic)
     LOG.info("fused %s: %s", fused.name, " ".join(node.name for node in cluster.nodes))
     return 1
 
