@@ -12,22 +12,31 @@
 
 #include "scalar_types.h"
 
+/* a * b + c, in one rounding and one instruction where the machine has it. */
+AF_INLINE double multiply_add(double a, double b, double c) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 AF_INLINE double expm1_over_r(double r) {
   double p = 0x1.a17e5153cb15dp-13;
-  p = p * r + 0x1.6d7590180154ep-10;
-  p = p * r + 0x1.1110a5e916253p-7;
-  p = p * r + 0x1.5554ac858fc97p-5;
-  p = p * r + 0x1.5555557e9267dp-3;
-  p = p * r + 0x1.000000289aeecp-1;
-  return p * r + 0x1.fffffffff614fp-1;
+  p = multiply_add(p, r, 0x1.6d7590180154ep-10);
+  p = multiply_add(p, r, 0x1.1110a5e916253p-7);
+  p = multiply_add(p, r, 0x1.5554ac858fc97p-5);
+  p = multiply_add(p, r, 0x1.5555557e9267dp-3);
+  p = multiply_add(p, r, 0x1.000000289aeecp-1);
+  return multiply_add(p, r, 0x1.fffffffff614fp-1);
 }
 
 /* x = k ln 2 + r with |r| <= ln(2) / 2; the low bits of `shifted` hold k. |x| < 2^30. */
 AF_INLINE double reduce_exp(double x, double* shifted) {
   const double magic = 0x1.8p52;
-  *shifted = x * 0x1.71547652b82fep0 + magic;
+  *shifted = multiply_add(x, 0x1.71547652b82fep0, magic);
   const double k = *shifted - magic;
-  return x - k * 0x1.62e42fefa39efp-1;
+  return multiply_add(-k, 0x1.62e42fefa39efp-1, x);
 }
 
 /* value * 2^k for a normal value and a normal result. */
@@ -44,7 +53,7 @@ AF_INLINE double clamp(double x, double low, double high) {
 AF_INLINE double exp_wide(double x) {
   double shifted;
   const double r = reduce_exp(clamp(x, -120.0, 120.0), &shifted);
-  const double e = scale_by(1.0 + r * expm1_over_r(r), shifted);
+  const double e = scale_by(multiply_add(r, expm1_over_r(r), 1.0), shifted);
   return x != x ? x : e;
 }
 
@@ -114,7 +123,7 @@ AF_INLINE float math_tanh(float x) {
   const double a = clamp(2.0 * __builtin_fabs((double)x), 0.0, 60.0);
   const double r = reduce_exp(a, &shifted);
   const double scale = scale_by(1.0, shifted);
-  const double em1 = scale * (r * expm1_over_r(r)) + (scale - 1.0);
+  const double em1 = multiply_add(scale, r * expm1_over_r(r), scale - 1.0);
   const float y = (float)__builtin_copysign(em1 / (em1 + 2.0), (double)x);
   return x != x ? x : y;
 }
