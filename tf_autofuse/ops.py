@@ -31,7 +31,8 @@ class OpInfo:
     """`dtypes` are the allowed types of the first data input, `attrs` those lowering reads.
 
     `data` is the number of inputs that are data, 0 for all; those behind it are parameters (axes,
-    a shape), which lowering takes from constants or from the shape of the result.
+    a shape), which lowering takes from constants or from the shape of the result. `outputs` is the
+    number of outputs that lowering gives.
     """
 
     ge: str
@@ -41,6 +42,7 @@ class OpInfo:
     lower: str
     attrs: Tuple[str, ...] = ()
     data: int = 0
+    outputs: int = 1
 
 
 def _row(
@@ -50,9 +52,11 @@ def _row(
     lower: str,
     *tf: str,
     attrs: Tuple[str, ...] = (),
-    data: int = 0
+    data: int = 0,
+    outputs: int = 1
 ) -> OpInfo:
-    return OpInfo(ge, tf or (ge,), kind, dtypes, lower, attrs, data or int(kind == REDUCE))
+    data = data or int(kind == REDUCE)
+    return OpInfo(ge, tf or (ge,), kind, dtypes, lower, attrs, data, outputs)
 
 
 _NATURAL = ("base", "scale", "shift")
@@ -195,7 +199,8 @@ _ROWS = (
     _row("ArgMin", REDUCE, EVERY, "arg:min"),
     _row("SoftmaxV2", REDUCE, FLOAT, "softmax", "Softmax", attrs=("axes",)),
     _row("LogSoftmaxV2", REDUCE, FLOAT, "log_softmax", "LogSoftmax", attrs=("axes",)),
-    _row("SoftmaxCrossEntropyWithLogits", REDUCE, FLOAT, "cross_entropy", data=2),
+    _row("SoftmaxCrossEntropyWithLogits", REDUCE, FLOAT, "cross_entropy", data=2,
+         outputs=2),
     _row("BiasAddGrad", REDUCE, NUMERIC, "bias_add_grad", attrs=_FORMAT),
 )
 

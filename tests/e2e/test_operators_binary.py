@@ -86,7 +86,7 @@ def test_integer_division_by_zero_is_an_error(name, dtype):
 def test_power(dtype):
     x, y = pairs(dtype)
     if not ZERO_SIGNS:  # older versions have infinities of their own
-        x, y = np.maximum(x, x.dtype.type(0.5)), np.clip(y, -9, 9)
+        x, y = [np.clip(part, low, 9).astype(part.dtype) for part, low in ((x, 0.5), (y, -9))]
     check_group({"Pow": math_ops._pow, "Sub": math_ops.sub}, [x, y])
 
 

@@ -108,16 +108,18 @@ def test_softmax(dtype, shape):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_cross_entropy_loss(dtype):
+def test_cross_entropy_and_its_gradient(dtype):
     rng = np.random.RandomState(8)
     x = (rng.randn(64, 100) * 4).astype(dtype)
     labels = np.exp(rng.randn(64, 100))
     labels = (labels / labels.sum(axis=1, keepdims=True)).astype(dtype)
 
-    def loss(x, labels):
-        return tf.negative(nn_ops.softmax_cross_entropy_with_logits(x, labels)[0])
+    def loss(x, labels, ports=(0, 1)):
+        results = nn_ops.softmax_cross_entropy_with_logits(x, labels)
+        return [tf.negative(results[port]) for port in ports]
 
-    check(loss, [x, labels], composed=True)
+    for ports in ((0,), (1,), (0, 1)):
+        check(lambda x, y, ports=ports: loss(x, y, ports), [x, labels], composed=True)
 
 
 @pytest.mark.skipif(not MODERN, reason="in the type itself before TensorFlow 2")

@@ -10,6 +10,7 @@ from tf_autofuse.cluster.view import GraphView
 from tf_autofuse.loop.ir import Dim, LoopKernel
 from tf_autofuse.loop.source import TensorRef
 from tf_autofuse.loop.spec import axis_sizes, input_dims
+from tf_autofuse.ops import OPS
 from tf_autofuse.report.model import Traffic
 
 BYTES = {"bool": 1, "bfloat16": 2}
@@ -71,7 +72,7 @@ def _unfused_edges(view: GraphView, cluster: Cluster) -> List[Tuple[str, Tuple[i
     times: Dict[TensorRef, int] = {}
     for node in cluster.nodes:
         operator = view.operator(node)
-        for ref in operator.inputs + ((node.name, 0),):
+        for ref in operator.inputs + tuple((node.name, i) for i in range(OPS[node.type].outputs)):
             times[ref] = times.get(ref, 0) + 1
     infos = ((view.infos[ref], count) for ref, count in times.items())
     return [(info.dtype, info.dims or (), count) for info, count in infos]

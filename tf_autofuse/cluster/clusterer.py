@@ -52,9 +52,10 @@ def outputs_of(view: GraphView, nodes: Sequence[ViewNode]) -> List[TensorRef]:
     """Tensors of `nodes` that something outside reads; all of them when nothing does."""
     inside = {node.index for node in nodes}
     used = [
-        (node.name, 0)
+        (node.name, port)
         for node in nodes
-        if any(index not in inside for index, _ in node.consumers[0])
+        for port, consumers in enumerate(node.consumers[:OPS[node.type].outputs])
+        if any(index not in inside for index, _ in consumers)
     ]
     return used or [(nodes[-1].name, 0)]
 

@@ -57,8 +57,9 @@ def _tensors(view: GraphView, node: ViewNode) -> Optional[FuseDecision]:
         return FuseDecision.no("DTYPE", "%s of %s" % (node.type, first.dtype))
     if node.outputs[0].dtype not in ALL_DTYPES:
         return FuseDecision.no("DTYPE", "%s to %s" % (node.type, node.outputs[0].dtype))
-    if any(port for port in node.consumers[1:]):
-        return FuseDecision.no("MULTI_OUTPUT", "%s has several used outputs" % node.name)
+    if any(port for port in node.consumers[info.outputs:]):
+        return FuseDecision.no("MULTI_OUTPUT", "an output of %s that no kernel gives is used"
+                               % node.name)
     for ref in refs:
         if view.infos[ref].dims is None:
             return FuseDecision.no("RANK", "%s:%d has unknown rank" % ref)

@@ -74,7 +74,9 @@ class Lowering:
         self._origin = operator.name
         info = OPS[operator.type]
         rule, _, argument = info.lower.partition(":")
-        self._tensors[(operator.name, 0)] = RULES[rule](self, operator, argument)
+        result = RULES[rule](self, operator, argument)
+        for port, tensor in enumerate(result if isinstance(result, list) else [result]):
+            self._tensors[(operator.name, port)] = tensor
 
     def tensor(self, ref: TensorRef) -> Tensor:
         """The lowered tensor of `ref`, loading it from outside at first use."""

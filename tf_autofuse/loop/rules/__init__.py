@@ -1,8 +1,9 @@
 """Lowering rules: one function per kind of operator, named by the op table (`ops.OPS[..].lower`).
 
 A rule gets the lowering, the operator and the argument after the colon of its name, and returns
-the lowered result. Float16 and bfloat16 arithmetic is done in float32 and rounded once per
-TensorFlow operator, so that every rounding the user wrote stays; exact operations stay narrow.
+the lowered result, or a list with one for each output. Float16 and bfloat16 arithmetic is done in
+float32 and rounded once per TensorFlow operator, so that every rounding the user wrote stays;
+exact operations stay narrow.
 """
 from __future__ import annotations
 

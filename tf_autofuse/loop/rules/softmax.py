@@ -48,16 +48,15 @@ def lower_log_softmax(low, op: Operator, _: str):
 
 
 def lower_cross_entropy(low, op: Operator, _: str):
-    """The loss: sum of labels * (log(sum(exp(x - max))) - (x - max))."""
+    """Loss, sum of labels * (log(sum(exp(x - max))) - (x - max)), and softmax(x) - labels."""
     features, labels = low.same_shape(args_of(low, op))
     last = len(features.dims) - 1
-
-    def body(x, labels):
-        shifted, total = _shifted(low, x, last)
-        terms = low.map("mul", [labels, low.map("sub", [low.map("log", [total]), shifted])])
-        return low.reduce("sum", terms, [last], False)
-
-    return in_float32(low, [features, labels], body)
+    x, target = low.widen(features), low.widen(labels)
+    shifted, total = _shifted(low, x, last)
+    terms = low.map("mul", [target, low.map("sub", [low.map("log", [total]), shifted])])
+    share = low.map("div", [low.map("exp", [shifted]), total])
+    results = [low.reduce("sum", terms, [last], False), low.map("sub", [share, target])]
+    return [low.cast(result, features.dtype) for result in results]
 
 
 SOFTMAX: Dict[str, Callable] = {
