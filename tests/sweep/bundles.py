@@ -4,15 +4,13 @@ import os
 from typing import Iterator, Tuple
 
 from kernel_samples import make_inputs, sizes_of
-from sweep.runner import Outcome, relative_error
+from sweep.runner import Outcome, launch, relative_error
 
 from tf_autofuse.codegen.ascendc import print_ascendc
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.kernel.text import parse_kernel
 from tf_autofuse.loop import interp
 from tf_autofuse.platforms import platform as find_platform
-from tf_autofuse.runtime.twin import run_twin
-from tf_autofuse.tiling.cpp import tiling_data
 
 SIZES: Tuple[Tuple[int, ...], ...] = ((5, 3, 67, 2, 3), (1, 130, 4, 3, 2))
 """Sizes of the merged axes, first axis first."""
@@ -37,9 +35,7 @@ def run(name: str, kernel: Kernel, sizes_at: Tuple[int, ...]) -> Outcome:
     sizes = sizes_of(loop, *sizes_at)
     inputs, strides = make_inputs(loop, sizes)
     want = interp.run(loop, inputs, sizes)
-    data, blocks = tiling_data(kernel, sizes, strides, chip.vector_cores)
-    outputs = [(w.shape, p.dtype) for w, p in zip(want, loop.outputs)]
-    result = run_twin(source.text, source.entry, inputs, outputs, data, blocks, chip)
+    result = launch(kernel, source, chip, inputs, sizes, strides, want)
     error = max(
         relative_error(got, expected, param.dtype)
         for got, expected, param in zip(result.outputs, want, loop.outputs)

@@ -11,9 +11,9 @@ from tf_autofuse.loop import interp
 from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.loop.spec import axis_sizes
 from tf_autofuse.platforms import platform as find_platform
-from tf_autofuse.runtime.twin import run_twin
+from tf_autofuse.runtime.twin import TwinResult, run_twin
 from tf_autofuse.schedule import schedule
-from tf_autofuse.tiling.cpp import tiling_data
+from tf_autofuse.tiling.cpp import tiling
 
 SHAPES: Dict[str, Tuple[int, int]] = {
     "aligned": (64, 1024), "odd": (33, 1001), "one row": (1, 777), "one column": (129, 1),
@@ -73,13 +73,18 @@ class Sweep:
         totals = [1] * len(merged.axes)
         for axis, group in zip(self.case.lowered.kernel.axes, self.groups):
             totals[group] *= sizes[axis]
-        data, blocks = tiling_data(
-            self.kernel, dict(zip(merged.axes, totals)), None, self.chip.vector_cores
-        )
-        outputs = [(w.shape, p.dtype) for w, p in zip(want, merged.outputs)]
-        return run_twin(
-            self.source.text, self.source.entry, inputs, outputs, data, blocks, self.chip
-        )
+        sizes = dict(zip(merged.axes, totals))
+        return launch(self.kernel, self.source, self.chip, inputs, sizes, None, want)
+
+
+def launch(kernel, source, chip, inputs, sizes, strides, want) -> TwinResult:
+    """Run a printed kernel on all cores with the variants that its tiling chooses."""
+    chosen = tiling(kernel, sizes, strides, chip.vector_cores)
+    outputs = [(array.shape, param.dtype) for array, param in zip(want, kernel.loop.outputs)]
+    return run_twin(
+        source.text, source.entry, inputs, outputs, chosen.data, chosen.blocks, chip,
+        chosen.workspace_bytes, tiling_key=chosen.key,
+    )
 
 
 def relative_error(got: np.ndarray, want: np.ndarray, dtype: str) -> float:
