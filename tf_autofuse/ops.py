@@ -201,6 +201,8 @@ _ROWS = (
     _row("LogSoftmaxV2", REDUCE, FLOAT, "log_softmax", "LogSoftmax", attrs=("axes",)),
     _row("SoftmaxCrossEntropyWithLogits", REDUCE, FLOAT, "cross_entropy", data=2,
          outputs=2),
+    _row("SparseSoftmaxCrossEntropyWithLogits", REDUCE, FLOAT, "sparse_cross_entropy", data=2,
+         outputs=2),
     _row("BiasAddGrad", REDUCE, NUMERIC, "bias_add_grad", attrs=_FORMAT),
 )
 

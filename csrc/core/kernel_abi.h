@@ -21,6 +21,7 @@
 /* Return values of autofuse_run. */
 #define AUTOFUSE_OK 0
 #define AUTOFUSE_DIVISION_BY_ZERO 1 /* an integer division or modulus had a zero divisor */
+#define AUTOFUSE_OUT_OF_RANGE 2     /* an index or label has no place in what it picks from */
 
 /* The functions of a kernel library: C names, visible to dlsym. */
 #ifdef __cplusplus
@@ -61,8 +62,7 @@ AUTOFUSE_EXPORT int32_t autofuse_tiling(const int64_t* sizes, int32_t n_sizes, i
 
 /* Runs blocks [begin, end) of one phase. A phase may start only when all blocks of the one before
  * have ended; ranges of one phase may run in parallel. Outputs without elements may be skipped; a
- * reduction over an empty axis writes its identity. Returns AUTOFUSE_OK or
- * AUTOFUSE_DIVISION_BY_ZERO. */
+ * reduction over an empty axis writes its identity. Returns AUTOFUSE_OK or another value above. */
 AUTOFUSE_EXPORT int32_t autofuse_run(const AutofuseArgs* args, const AutofuseTiling* tiling,
                                      int32_t phase, int64_t begin, int64_t end);
 

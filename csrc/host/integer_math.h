@@ -1,24 +1,32 @@
 /* Division, powers, shifts and bits of integers, with every case defined.
  *
- * A zero divisor gives 0 and is noted for the thread; autofuse_run forgets the note when it starts
- * and returns it as AUTOFUSE_DIVISION_BY_ZERO.
+ * What a kernel must refuse is noted for the thread: a zero divisor (the quotient is 0), a
+ * requirement that is not met. autofuse_run forgets the note when it starts and returns it.
  */
 #ifndef AUTOFUSE_HOST_INTEGER_MATH_H_
 #define AUTOFUSE_HOST_INTEGER_MATH_H_
 
+#include "kernel_abi.h"
 #include "scalar_types.h"
 
-static thread_local int32_t zero_divisor_seen;
+static thread_local int32_t failure_seen;
 
 /* Out of line, so that no compiler vectorises the note away. */
-static __attribute__((noinline, cold, unused)) void note_zero_divisor(void) {
-  zero_divisor_seen = 1;
+static __attribute__((noinline, cold, unused)) void note_failure(int32_t code) {
+  failure_seen = code;
+}
+
+/* x, where `met` holds. */
+template <typename T>
+AF_INLINE T require(bool met, T x) {
+  if (__builtin_expect(!met, 0)) note_failure(AUTOFUSE_OUT_OF_RANGE);
+  return x;
 }
 
 template <typename T>
 AF_INLINE T trunc_div(T a, T b) {
   if (__builtin_expect(b == 0, 0)) {
-    note_zero_divisor();
+    note_failure(AUTOFUSE_DIVISION_BY_ZERO);
     return 0;
   }
   /* The lowest integer by -1 would trap. */

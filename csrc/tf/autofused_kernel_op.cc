@@ -136,6 +136,9 @@ class AutofusedKernelOp : public OpKernel {
     const int32_t code = failure.load(std::memory_order_relaxed);
     if (code == AUTOFUSE_OK) return Status();
     if (code == AUTOFUSE_DIVISION_BY_ZERO) return InvalidArgument("Integer division by zero");
+    if (code == AUTOFUSE_OUT_OF_RANGE) {
+      return InvalidArgument(name(), ": an index or label is outside the valid range");
+    }
     return tensorflow::errors::Internal(name(), ": the kernel failed with code ", code);
   }
 

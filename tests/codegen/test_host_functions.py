@@ -1,4 +1,5 @@
 """The real and integer functions of csrc/host against their numpy meanings."""
+import kernel_samples as samples
 import numpy as np
 import pytest
 from scalar_kernels import EDGES, one_op, run
@@ -6,6 +7,7 @@ from scalar_kernels import EDGES, one_op, run
 from tf_autofuse.loop import interp
 from tf_autofuse.loop.functions import INT_FUNCTIONS, REAL_FUNCTIONS
 from tf_autofuse.loop.ops import INTS
+from tf_autofuse.runtime.host import KernelRunError
 
 # Sin and its kin of huge arguments are the C library's affair.
 UNARY = sorted(name for name, (arity, _) in REAL_FUNCTIONS.items() if arity == 1)
@@ -82,3 +84,26 @@ def test_integer_function(op, dtype):
     with np.errstate(over="ignore"):
         want = interp.run(loop, arrays, {"m0": len(a)})[0]
     np.testing.assert_array_equal(run(loop, *arrays), want)
+
+
+@pytest.mark.parametrize("bad", [None, 0, 77, 999])
+def test_a_requirement_that_is_not_met_fails_the_kernel(bad):
+    loop = samples.kernel(
+        ["float32", "float32"], ["float32"], "m0",
+        "%0 = load in0 [m0] : float32",
+        "%1 = load in1 [m0] : float32",
+        "%2 = lt %0 %1 : bool [m0]",
+        "%3 = require %2 %0 : float32 [m0]",
+        "store out0 [m0] %3",
+    )
+    x = np.arange(1000, dtype=np.float32)
+    y = x + 1
+    if bad is None:
+        np.testing.assert_array_equal(run(loop, x, y), x)
+        np.testing.assert_array_equal(interp.run(loop, [x, y], {"m0": 1000})[0], x)
+        return
+    y[bad] = -1
+    with pytest.raises(KernelRunError, match="valid range"):
+        run(loop, x, y)
+    with pytest.raises(IndexError):
+        interp.run(loop, [x, y], {"m0": 1000})

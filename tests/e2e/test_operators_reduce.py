@@ -4,10 +4,12 @@ from functools import partial
 import numpy as np
 import pytest
 import tensorflow as tf
-from harness import MODERN, check
+from harness import MODERN, check, run_graph
 from opcheck import FLOATS, INTEGERS, check_group, edges, has_kernel
 from tensorflow.python.ops import gen_math_ops as math_ops
 from tensorflow.python.ops import gen_nn_ops as nn_ops
+
+import tf_autofuse
 
 pytestmark = pytest.mark.e2e
 
@@ -120,6 +122,31 @@ def test_cross_entropy_and_its_gradient(dtype):
 
     for ports in ((0,), (1,), (0, 1)):
         check(lambda x, y, ports=ports: loss(x, y, ports), [x, labels], composed=True)
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_sparse_cross_entropy_and_its_gradient(dtype, kind):
+    rng = np.random.RandomState(8)
+    x = (rng.randn(65, 100) * 4).astype(dtype)
+    labels = rng.randint(0, 100, 65).astype(kind)
+    labels[:2] = 0, 99
+
+    def loss(x, labels, ports=(0, 1)):
+        results = nn_ops.sparse_softmax_cross_entropy_with_logits(x, labels)
+        return [tf.negative(results[port]) for port in ports]
+
+    for ports in ((0,), (1,), (0, 1)):
+        check(lambda x, y, ports=ports: loss(x, y, ports), [x, labels], composed=True)
+        for wrong in (-1, 100):
+            bad = labels.copy()
+            bad[64] = wrong
+            tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+            try:
+                with pytest.raises(tf.errors.InvalidArgumentError, match="valid range"):
+                    run_graph(lambda x, y, ports=ports: loss(x, y, ports), [x, bad])
+            finally:
+                tf_autofuse.disable()
 
 
 @pytest.mark.skipif(not MODERN, reason="in the type itself before TensorFlow 2")

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Dict, List, Sequence
 
 from tf_autofuse.codegen.host_nest import NestPrinter
-from tf_autofuse.codegen.host_scalar import DIVISIONS
+from tf_autofuse.codegen.host_scalar import REFUSING
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.kernel.nest import Nest, needed
 from tf_autofuse.loop.ir import LoopKernel, Map
@@ -79,12 +79,12 @@ def _tiling(loop: LoopKernel, printers: List[NestPrinter]) -> str:
 
 
 def _run(loop: LoopKernel, printers: List[NestPrinter]) -> str:
-    divides = any(isinstance(v, Map) and v.op in DIVISIONS for v in loop.body)
+    refuses = any(isinstance(v, Map) and v.op in REFUSING for v in loop.body)
     lines = [
         "int32_t autofuse_run(const AutofuseArgs* args, const AutofuseTiling* tiling, "
         "int32_t phase,",
         "                     int64_t begin, int64_t end) {",
-    ] + ["  zero_divisor_seen = 0;"] * divides + [
+    ] + ["  failure_seen = AUTOFUSE_OK;"] * refuses + [
         "  for (int64_t block = begin; block < end; ++block) {",
         "    int64_t at = block;",
     ]
@@ -96,6 +96,5 @@ def _run(loop: LoopKernel, printers: List[NestPrinter]) -> str:
             "    if (at >= 0 && at < blocks%d) nest%d(args, tiling, phase, at);" % (n, n),
             "    at -= blocks%d;" % n,
         ]
-    code = "zero_divisor_seen ? AUTOFUSE_DIVISION_BY_ZERO : AUTOFUSE_OK" if divides else (
-        "AUTOFUSE_OK")
+    code = "failure_seen" if refuses else "AUTOFUSE_OK"
     return "\n".join(lines + ["  }", "  return %s;" % code, "}"]) + "\n"

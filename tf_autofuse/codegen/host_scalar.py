@@ -32,6 +32,8 @@ _INT_MAPS = {
     "count_bits": "count_bits<{s}>({0})",
 }
 DIVISIONS = frozenset(("trunc_div", "trunc_mod", "floor_div", "int_floor_mod"))
+REFUSING = DIVISIONS | frozenset(("require",))
+"""Operations that may make a kernel fail."""
 _INT_MAPS.update(
     (name, name + "<{t}>({0}, {1})")
     for name in DIVISIONS | frozenset(("int_pow", "shift_left", "shift_right"))
@@ -79,6 +81,8 @@ def map_expression(op: str, operands: Sequence[str], wide: Sequence[str], dtypes
         return cast_expression(wide[0] if dtype != dtypes[0] else operands[0], dtypes[0], dtype)
     if op == "select":
         return "{0} ? {1} : {2}".format(*operands)
+    if op == "require":
+        return "require<%s>(%s, %s)" % (VALUE_TYPES[dtype], operands[0], operands[1])
     if op in _COMPARES:
         return "%s %s %s" % (wide[0], _COMPARES[op], wide[1])
     form = _forms(dtypes[0]).get(op)

@@ -171,6 +171,13 @@ def wide(function: Callable) -> Callable:
     return rounded
 
 
+def require(met, x):
+    """x; IndexError unless `met` holds everywhere."""
+    if not np.all(met):
+        raise IndexError("a requirement of the kernel is not met")
+    return np.broadcast_arrays(x, met)[0]
+
+
 def _no_zero_divisor(b) -> None:
     if np.any(b == 0):
         raise ZeroDivisionError("integer division by zero")

@@ -10,7 +10,7 @@ from typing import Callable, Dict, FrozenSet, Union
 
 import numpy as np
 
-from tf_autofuse.loop.functions import INT_FUNCTIONS, REAL_FUNCTIONS, count_bits, wide
+from tf_autofuse.loop.functions import INT_FUNCTIONS, REAL_FUNCTIONS, count_bits, require, wide
 
 Scalar = Union[bool, int, float]
 
@@ -73,6 +73,7 @@ MAP_OPS: Dict[str, MapOp] = {
     "or": MapOp(2, BOOL, "bool", np.logical_or),
     "not": MapOp(1, BOOL, "bool", np.logical_not),
     "select": MapOp(3, ANY, "same", np.where),
+    "require": MapOp(2, ANY, "same", require),
     "cast": MapOp(1, ANY, "any", lambda x: x),
 }
 MAP_OPS.update(
@@ -85,7 +86,8 @@ MAP_OPS.update(
 )
 MAP_OPS["next_after"] = MapOp(2, FLOATS, "same", np.nextafter)
 MAP_OPS["count_bits"] = MapOp(1, INTS, "any", count_bits)
-"""`select` takes a bool condition and two operands of the result type. `count_bits` gives uint8."""
+"""`select` takes a bool condition and two operands of the result type, `require` a bool and the
+result, without which the kernel fails. `count_bits` gives uint8."""
 
 _LIGHT_FUNCTIONS = frozenset(("floor", "ceil", "rint", "trunc", "sign", "mul_no_nan"))
 HEAVY = (frozenset(REAL_FUNCTIONS) - _LIGHT_FUNCTIONS) | frozenset(

@@ -76,7 +76,7 @@ def _check_map(kernel: LoopKernel, value: Map, seen: Dict[str, Value]) -> None:
     domain = _ordered(kernel, {axis for v in operands for axis in v.axes})
     if domain != value.axes:
         _bad(value, "domain must be [%s]" % ", ".join(domain))
-    if value.op == "select":
+    if value.op in ("select", "require"):
         if operands[0].dtype != "bool":
             _bad(value, "condition is %s, not bool" % operands[0].dtype)
         operands = operands[1:]

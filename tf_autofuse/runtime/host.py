@@ -17,6 +17,7 @@ ABI_VERSION = 1
 MAX_PHASES = 4
 MAX_PARAMS = 24
 DIVISION_BY_ZERO = 1
+OUT_OF_RANGE = 2
 _ALIGNMENT = 64
 
 
@@ -152,6 +153,8 @@ def _run_phase(
             codes = list(pool.map(run, spans))
     if DIVISION_BY_ZERO in codes:
         raise KernelRunError("integer division by zero")
+    if OUT_OF_RANGE in codes:
+        raise KernelRunError("an index or label is outside the valid range")
     if any(codes):
         raise KernelRunError("phase {} ended with codes {}".format(phase, codes))
 

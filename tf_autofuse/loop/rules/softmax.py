@@ -59,8 +59,28 @@ def lower_cross_entropy(low, op: Operator, _: str):
     return [low.cast(result, features.dtype) for result in results]
 
 
+def lower_sparse_cross_entropy(low, op: Operator, _: str):
+    """The same for one class number a row; a number that is no class makes the kernel fail."""
+    features, labels = args_of(low, op)
+    if len(features.dims) != 2 or len(labels.dims) != 1:
+        raise Unsupported("%s of other ranks than 2 and 1" % op.type, node=op.name, code="SHAPE")
+    low.unify(features.dims[0], labels.dims[0])
+    x = low.widen(features)
+    row = labels._replace(dims=(features.dims[0], None))
+    chosen = low.map("eq", [row, low.index(features, 1, labels.dtype)], "bool")
+    shifted, total = _shifted(low, x, 1)
+    total = low.map("require", [low.reduce("any", chosen, [1], True), total])
+    loss = low.map("sub", [low.map("log", [total]), shifted])
+    loss = low.map("select", [chosen, loss, low.const(0.0, x.dtype)])
+    share = low.map("div", [low.map("exp", [shifted]), total])
+    gradient = low.map("sub", [share, low.cast(chosen, x.dtype)])
+    results = [low.reduce("sum", loss, [1], False), gradient]
+    return [low.cast(result, features.dtype) for result in results]
+
+
 SOFTMAX: Dict[str, Callable] = {
     "softmax": lower_softmax,
     "log_softmax": lower_log_softmax,
     "cross_entropy": lower_cross_entropy,
+    "sparse_cross_entropy": lower_sparse_cross_entropy,
 }
