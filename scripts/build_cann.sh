@@ -39,7 +39,10 @@ link_library() {
 say "Operator"
 OPERATOR=()
 for source in "$ROOT"/csrc/ge/*.cc "$ROOT"/csrc/core/*.cc; do
-  [[ "$source" == *fusion_passes* ]] || OPERATOR+=("$source")
+  case "$source" in
+    */custom_fusion_passes.cc | */graph_face.cc | */python_bridge.cc) ;;
+    *) OPERATOR+=("$source") ;;
+  esac
 done
 if [[ -e "$ASCEND_HOME_PATH/include/graph/custom_op.h" ]]; then
   link_library ascendcl acl_rtc lowering register gert custom_op_registry_static graph_base
@@ -50,6 +53,44 @@ else
   note "this CANN has no graph/custom_op.h; use tf-autofuse fuse --format opproject instead"
 fi
 cp "$ROOT/csrc/ge/python/autofused_kernel.py" "$OUT/python/"
+
+say "Bridge for a GE without Python passes"
+PYTHON="${PYTHON:-python3}"
+# Include folders of Python and pybind11, and the shared libpython if there is one.
+facts() {
+  "$PYTHON" -c '
+import os, sysconfig
+import pybind11
+
+paths = sysconfig.get_paths()
+bundled = "tensorflow/include/external/local_config_python/python_include"
+folders = [paths["include"], os.path.join(paths["purelib"], bundled)]
+found = [folder for folder in folders if os.path.exists(os.path.join(folder, "Python.h"))]
+library = os.path.join(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("LDLIBRARY"))
+shared = library.endswith(".so") and os.path.exists(library)
+print(found[0])
+print(pybind11.get_include())
+print(library if shared else "")' 2>/dev/null
+}
+if mapfile -t PY < <(facts) && [[ "${#PY[@]}" == 3 ]]; then
+  PASSES="$OUT/custom_fusion_passes"
+  mkdir -p "$PASSES/python"
+  STAGE=()
+  grep -qs kAfterBuiltinFusionPass "$ASCEND_HOME_PATH"/include/register/register_custom_pass.h &&
+    STAGE=(-DAUTOFUSE_HAS_PASS_STAGE)
+  LINK=(-L "$ASCEND_HOME_PATH/lib64")
+  link_library register graph graph_base ascendcl
+  "$CXX" "${FLAGS[@]}" -isystem "${PY[0]}" -isystem "${PY[1]}" \
+    -o "$PASSES/python/libtf_autofuse_bridge.so" \
+    "$ROOT"/csrc/ge/graph_face.cc "$ROOT"/csrc/ge/python_bridge.cc "${LINK[@]}"
+  "$CXX" "${FLAGS[@]}" "${STAGE[@]}" "-DAUTOFUSE_LIBPYTHON=\"${PY[2]}\"" \
+    -o "$PASSES/libtf_autofuse_passes.so" "$ROOT/csrc/ge/custom_fusion_passes.cc" "${LINK[@]}" -ldl
+  note "$PASSES"
+  note "only for a GE without Python passes: link it as"
+  note "  \$ASCEND_OPP_PATH/vendors/tf_autofuse/custom_fusion_passes"
+else
+  note "not built: $PYTHON has no pybind11 or no Python.h"
+fi
 
 say "Put this into the environment of the script"
 note "export ASCEND_CUSTOM_OPP_PATH=$OUT\${ASCEND_CUSTOM_OPP_PATH:+:\$ASCEND_CUSTOM_OPP_PATH}"

@@ -26,7 +26,7 @@ def operator_sources():
 
 def compile_cxx(arguments, output):
     """Compile with g++; the compiler's words when it fails."""
-    command = ["g++", "-O1"] + FLAGS + ["-o", output] + arguments
+    command = ["g++", "-O0"] + FLAGS + ["-o", output] + arguments
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert done.returncode == 0, done.stdout.decode()
     return output

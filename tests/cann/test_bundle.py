@@ -13,10 +13,9 @@ from tf_autofuse.build.toolchain import compile_shared, find_toolchain
 from tf_autofuse.bundle import device, folder
 from tf_autofuse.errors import BuildError
 from tf_autofuse.ge.passes import PassContext
-from tf_autofuse.paths import csrc_dir
 from tf_autofuse.platforms import platform
 from tf_autofuse.runtime.twin import run_twin
-from tf_autofuse.tiling.cpp import tiling_data
+from tf_autofuse.tiling.cpp import tiling
 
 
 @pytest.fixture
@@ -58,8 +57,8 @@ def call_tiling(path, sizes, strides, cores):
         numbers(*sizes), numbers(*strides), ctypes.c_int64(cores), data, ctypes.byref(blocks),
         ctypes.byref(workspace),
     )  # fmt: skip
-    assert (code, workspace.value) == (0, 0)
-    return data.raw, blocks.value
+    assert code == 0
+    return data.raw, blocks.value, workspace.value
 
 
 def test_the_description_says_how_to_launch(fused):
@@ -76,40 +75,53 @@ def test_the_tiling_library_solves_as_python_does(fused):
     for rows, cores in ((1, 48), (7, 48), (5000, 20)):
         sizes = dict(zip(kernel.loop.axes, (rows, 40)))
         strides = (40, 1, 40, 1)[: len(kernel.loop.axes) * 2]
-        assert call_tiling(fused[1], (rows, 40), strides, cores) == tiling_data(
-            kernel, sizes, strides, cores)  # fmt: skip
+        want = tiling(kernel, sizes, strides, cores)
+        got = call_tiling(fused[1], (rows, 40), strides, cores)
+        assert got == (want.data, want.blocks, want.workspace_bytes)
 
 
 def test_the_stand_alone_source_runs_on_the_twin(fused):
     complete(fused)
     x = np.linspace(-2, 2, 120, dtype=np.float32).reshape(3, 40)
     y = np.full((1, 40), 0.5, np.float32)
-    data, blocks = call_tiling(fused[1], (3, 40), (40, 1, 0, 1), 48)
+    data, blocks, workspace = call_tiling(fused[1], (3, 40), (40, 1, 0, 1), 48)
     with open(os.path.join(fused[1], folder.DEVICE)) as file:
         source = file.read()
     result = run_twin(source, "autofused_kernel", [x, y], [((3, 40), "float32")], data, blocks,
-                      platform("Ascend910B"))  # fmt: skip
+                      platform("Ascend910B"), workspace_bytes=workspace)  # fmt: skip
     np.testing.assert_allclose(result.outputs[0], np.exp(x + y), rtol=1e-5)
+
+
+class Shape(ctypes.Structure):
+    """AutofuseShape of the source."""
+
+    _fields_ = [("rank", ctypes.c_int64), ("dims", ctypes.c_int64 * 8)]
+
+    @classmethod
+    def of(cls, *dims):
+        return cls(len(dims), (ctypes.c_int64 * 8)(*dims))
 
 
 def test_infer_shape_with_known_and_unknown_sizes(fused, tmp_path):
     complete(fused)
     (name,) = [n for n in os.listdir(fused[1]) if n.startswith("infershape_")]
-    core = os.path.join(csrc_dir(), "core")
-    unit = tmp_path / "unit.cc"
-    unit.write_text("".join('#include "%s"\n' % path for path in (
-        os.path.join(fused[1], name), core + "/shape_spec.cc", core + "/infer_shape.cc")))
     path = str(tmp_path / "infer.so")
-    compile_shared(find_toolchain(), str(unit), path, device.TILING_FLAGS, (core,))
-    infer = ctypes.CDLL(path).autofuse_infer_shape
-    out, text = numbers(0, 0), ctypes.create_string_buffer(200)
-    cases = (((3, 40, 1, 40), [3, 40]), ((1, 40, 9, 40), [9, 40]), ((-1, 40, 1, 40), [-1, 40]),
-             ((-1, 40, 6, 40), [6, 40]), ((-1, 40, -1, 40), [-1, 40]))  # fmt: skip
-    for sizes, want in cases:
-        assert infer(numbers(*sizes), out, text, ctypes.c_int64(200)) == 0
-        assert list(out) == want
-    assert infer(numbers(3, 40, 2, 40), out, text, ctypes.c_int64(200)) == 1
-    assert b"input 1" in text.value
+    compile_shared(find_toolchain(), os.path.join(fused[1], name), path, device.TILING_FLAGS, ())
+    library = ctypes.CDLL(path)
+    out = Shape()
+
+    def infer(rows, other):
+        shapes = (Shape * 2)(Shape.of(rows, 40), Shape.of(other, 40))
+        return library.autofuse_infer_shape(shapes, ctypes.byref(out))
+
+    cases = ((3, 1, 3), (1, 9, 9), (-1, 6, 6), (-1, -1, -1))
+    for rows, other, want in cases:
+        assert infer(rows, other) == 0
+        assert (out.rank, list(out.dims[:2])) == (2, [want, 40])
+    assert infer(3, 2) != 0
+    types = (ctypes.c_int32 * 1)(-1)
+    library.autofuse_infer_dtype(types)
+    assert list(types) == [0]
 
 
 def test_damage_is_seen_and_mended(fused):

@@ -50,7 +50,7 @@ def complete(folder: str, spec: str, soc: str, binaries: bool = True) -> Dict[st
     kernel = read_kernel(folder)
     put(folder, DEVICE, device_source(kernel, description["entry"]))
     put(folder, TILING, tiling_source(kernel, description["entry"]))
-    put(folder, infer_shape_file(spec), infer_shape_source(spec))
+    put(folder, infer_shape_file(spec), infer_shape_source(spec, kernel))
     if binaries:
         _build(folder, LIBRARY, lambda path: device.build_tiling(folder, TILING, path))
         if device.find_bisheng():

@@ -73,10 +73,13 @@ def _write_operator(out: str, name: str, kernel: Kernel, spec: str, soc: str) ->
     ports += [_port("Output", "y%d" % i, p.dtype) for i, p in enumerate(outputs)]
     types = ", ".join("ge::" + GE_TYPES[param.dtype] for param in outputs)
     struct = op_type(name) + "Tiling"
+    device_text = named_kernel(kernel, name)
+    together = "MIX_AIV" in device_text
     text = opproject_text.HOST.format(
         name=name, type=op_type(name), spec=spec, struct=struct, function=FUNCTION,
         ports="\n".join(ports), types=types, config=soc_config(soc),
         cores=device.chip(soc).vector_cores,
+        schedule="  context->SetScheduleMode(1);  // blocks wait for each other\n" * together,
     )  # fmt: skip
     put(host, name + "_tiling.h", opproject_text.HEADER.format(
         guard=name.upper(), struct=print_struct(kernel, struct)))  # fmt: skip
@@ -86,7 +89,7 @@ def _write_operator(out: str, name: str, kernel: Kernel, spec: str, soc: str) ->
     put(host, name + "_tiling_function.h", opproject_text.FUNCTIONS.format(
         guard=name.upper(), name=name, body=functions))  # fmt: skip
     put(host, name + ".cpp", text)
-    put(device_folder, name + ".cpp", named_kernel(kernel, name))
+    put(device_folder, name + ".cpp", device_text)
 
 
 def _port(kind: str, name: str, dtype: str) -> str:

@@ -83,13 +83,14 @@ ge::graphStatus TilingFunc(gert::TilingContext* context) {{
   spec->Strides(flat.data(), strides.data());
   const auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
   const int64_t cores = platform.GetCoreNumAiv() > 0 ? platform.GetCoreNumAiv() : {cores};
-  int64_t blocks = 1;
+  AutofuseLaunch launch = {{}};
   if ({function}(merged.data(), strides.data(), cores, context->GetTilingData<{struct}>(),
-                 &blocks) != 0) {{
+                 &launch) != 0) {{
     return ge::GRAPH_FAILED;
   }}
-  context->SetBlockDim(static_cast<uint32_t>(blocks));
-  context->GetWorkspaceSizes(1)[0] = kSystemWorkspace;
+  context->SetBlockDim(static_cast<uint32_t>(launch.blocks));
+  context->SetTilingKey(static_cast<uint64_t>(launch.key));
+  context->GetWorkspaceSizes(1)[0] = kSystemWorkspace + launch.workspace_bytes;
   return ge::GRAPH_SUCCESS;
 }}
 

@@ -2,26 +2,15 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
-import re
 
 from tf_autofuse.codegen.ascendc import print_ascendc
+from tf_autofuse.codegen.infershape import print_infer_shape
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.platforms import platform
 from tf_autofuse.tiling.cpp import print_tiling
 
 STRUCT = "DeviceTiling"
 FUNCTION = "DeviceTilingOf"
-
-_CALL = """\
-  AutofuseLaunch launch = {};
-  const int32_t code = %s(sizes, strides, cores, static_cast<%s*>(data), &launch);
-  *blocks = launch.blocks;
-  *workspace = launch.workspace_bytes;
-  return code;"""
-_CALL_ONE_KEY = """\
-  *workspace = 0;
-  return %s(sizes, strides, cores, static_cast<%s*>(data), blocks);"""
 
 _TILING_TAIL = """
 AUTOFUSE_DEVICE_EXPORT int32_t autofuse_device_abi_version(void) {{
@@ -41,49 +30,30 @@ AUTOFUSE_DEVICE_EXPORT int64_t autofuse_device_tiling_bytes(void) {{ return size
 AUTOFUSE_DEVICE_EXPORT int32_t autofuse_device_tiling(const int64_t* sizes, const int64_t* strides,
                                                       int64_t cores, void* data, int64_t* blocks,
                                                       int64_t* workspace) {{
-{call}
+  AutofuseLaunch launch = {{}};
+  const int32_t code = {function}(sizes, strides, cores, static_cast<{struct}*>(data), &launch);
+  *blocks = launch.blocks;
+  *workspace = launch.workspace_bytes;
+  return code;
 }}
 """
 
-_INFER_SHAPE = """\
-// Output shapes of one fused node; build it with shape_spec.cc and infer_shape.cc.
-#include "infer_shape.h"
-
-#include <cstring>
-
-// Fills `out` with the sizes of all outputs from those of all inputs (-1: unknown). Returns 0, or 1
-// with a text of at most `room` bytes in `message`.
+_INFER_TAIL = """
+// What a loader finds: sizes of all outputs from those of all inputs, and their types.
 extern "C" __attribute__((visibility("default"))) int32_t autofuse_infer_shape(
-    const int64_t* in, int64_t* out, char* message, int64_t room) {{
-  static const char kSpec[] =
-      "{spec}";
-  autofuse::ShapeSpec spec;
-  std::string error;
-  std::vector<std::vector<int64_t>> shapes;
-  if (!autofuse::ShapeSpec::Parse(kSpec, &spec, &error) ||
-      !autofuse::InferOutputs(spec, in, &shapes, &error)) {{
-    if (room > 0) {{
-      std::strncpy(message, error.c_str(), room - 1);
-      message[room - 1] = '\\0';
-    }}
-    return 1;
-  }}
-  for (const auto& shape : shapes) {{
-    for (const int64_t size : shape) *out++ = size;
-  }}
-  return 0;
-}}
+    const AutofuseShape* in, AutofuseShape* out) {
+  return node_infer_shape(in, out);
+}
+
+extern "C" __attribute__((visibility("default"))) void autofuse_infer_dtype(int32_t* out) {
+  node_infer_dtype(out);
+}
 """
 
 
 def device_source(kernel: Kernel, entry: str) -> str:
     """Ascend C that bisheng and aclrtc take as it is: the tiling structure comes by value."""
-    if "target" in inspect.signature(print_ascendc).parameters:
-        return print_ascendc(kernel, kernel.platform, name=entry, target="rtc").text
-    printed = print_ascendc(kernel, kernel.platform, name=entry)
-    text = printed.text.replace("GM_ADDR tiling) {", printed.tiling_struct + " t) {")
-    text = text.replace("__global__ __aicore__", "__global__ __vector__")
-    return re.sub(r"  (KERNEL_TASK_TYPE_DEFAULT|GET_TILING_DATA_WITH_STRUCT).*;\n", "", text)
+    return print_ascendc(kernel, kernel.platform, name=entry, target="rtc").text
 
 
 def tiling_source(kernel: Kernel, entry: str) -> str:
@@ -91,17 +61,16 @@ def tiling_source(kernel: Kernel, entry: str) -> str:
     head = '#include "device_tiling.h"\n\nnamespace {\n\n'
     body = print_tiling(kernel, STRUCT, FUNCTION)
     chip = platform(kernel.platform)
-    call = _CALL if "AutofuseLaunch" in body else _CALL_ONE_KEY
     tail = _TILING_TAIL.format(
         entry=entry, struct=STRUCT, chip=chip.name, arch=chip.npu_arch,
-        together=int("__mix__" in device_source(kernel, entry)), call=call % (FUNCTION, STRUCT),
+        together=int("__mix__" in device_source(kernel, entry)), function=FUNCTION,
     )  # fmt: skip
     return head + body.replace("#include <stdint.h>\n\n", "") + "\n}  // namespace\n" + tail
 
 
-def infer_shape_source(spec: str) -> str:
-    """C++ that infers the output shapes of a node with this shape spec."""
-    return _INFER_SHAPE.format(spec=spec)
+def infer_shape_source(spec: str, kernel: Kernel) -> str:
+    """C++ that infers the output shapes and types of a node with this shape spec."""
+    return print_infer_shape(spec, kernel.loop, "node") + _INFER_TAIL
 
 
 def infer_shape_file(spec: str) -> str:

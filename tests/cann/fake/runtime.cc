@@ -17,35 +17,52 @@
 #include "acl/acl_rt_compile.h"
 #include "fake.h"
 
-// As in twin_driver.h, whose code belongs into the kernel's library.
-struct AscendcTwinRun {
-  uint8_t* const* pointers;
-  const int64_t* bytes;
-  const int32_t* kinds;
-  int64_t* read;
-  int64_t* written;
-  const uint8_t* tiling;
-  int64_t tiling_bytes;
-  int64_t tiling_key;
-  int32_t buffers;
-  int32_t block_dim;
-  int32_t vector_cores;
-  int32_t ub_bytes;
-  int32_t check;
-};
-
-struct AscendcTwinReport {
-  int64_t vector_instructions, vector_repeats;
-  int64_t core;
-  int32_t line;
-  char api[64], rule[64], text[512];
-};
-
 namespace {
 
 struct Program {
   std::string source, name, log, binary;
 };
+
+// Goes behind the kernel text: runs the entry on the twin. Fields that say what the chip is like
+// are filled where the twin asks for them.
+const char* const kDriver = R"(
+#include "twin_driver.h"
+ASCENDC_TWIN_ENTRY(%ENTRY%)
+template <class R>
+auto DescribeChip(R* run, int) -> decltype((void)(run->chip = ""), void()) {
+  const int64_t limits[] = {255, 8, 64, 4095, 2097151};
+  run->chip = "Ascend910B";
+  run->lacks = "";
+  run->npu_arch = 2201;
+  for (int i = 0; i < 5; ++i) run->limits[i] = limits[i];
+}
+template <class R>
+void DescribeChip(R*, long) {}
+extern "C" __attribute__((visibility("default"))) int32_t fake_launch(
+    uint8_t* const* pointers, const int64_t* bytes, const int32_t* kinds, int32_t buffers,
+    const uint8_t* tiling, int64_t tiling_bytes, int32_t blocks, int32_t cores, char* text) {
+  static int64_t read[64], written[64];
+  AscendcTwinRun run = {};
+  run.pointers = pointers;
+  run.bytes = bytes;
+  run.kinds = kinds;
+  run.read = read;
+  run.written = written;
+  run.tiling = tiling;
+  run.tiling_bytes = tiling_bytes;
+  run.buffers = buffers;
+  run.block_dim = blocks;
+  run.vector_cores = cores;
+  run.ub_bytes = 184 * 1024;
+  run.check = 1;
+  DescribeChip(&run, 0);
+  static AscendcTwinReport report;
+  report = AscendcTwinReport();
+  const int32_t code = ascendc_twin_run(&run, &report);
+  std::snprintf(text, 512, "%s %s %s", report.rule, report.api, report.text);
+  return code;
+}
+)";
 
 std::string ReadAll(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -54,7 +71,8 @@ std::string ReadAll(const std::string& path) {
 
 // Addresses of tensors come first, then that of the workspace, then the tiling structure.
 aclError Launch(aclrtFuncHandle function, uint32_t blocks, const void* args, size_t size) {
-  using Run = int32_t (*)(const AscendcTwinRun*, AscendcTwinReport*);
+  using Run = int32_t (*)(uint8_t* const*, const int64_t*, const int32_t*, int32_t, const uint8_t*,
+                          int64_t, int32_t, int32_t, char*);
   const auto* words = static_cast<const uint64_t*>(args);
   std::vector<uint8_t*> pointers;
   std::vector<int64_t> bytes;
@@ -68,23 +86,15 @@ aclError Launch(aclrtFuncHandle function, uint32_t blocks, const void* args, siz
     kinds.push_back(tensors ? buffer->kind : 2);
   }
   if (tensors) return 107002;
-  std::vector<int64_t> read(bytes.size()), written(bytes.size());
-  AscendcTwinRun run = {};
-  run.pointers = pointers.data();
-  run.bytes = bytes.data();
-  run.kinds = kinds.data();
-  run.read = read.data();
-  run.written = written.data();
-  run.tiling = reinterpret_cast<const uint8_t*>(words + pointers.size());
-  run.tiling_bytes = static_cast<int64_t>(size - pointers.size() * sizeof(uint64_t));
-  run.buffers = static_cast<int32_t>(bytes.size());
-  run.block_dim = static_cast<int32_t>(blocks);
-  run.vector_cores = fake::kCores;
-  run.ub_bytes = 184 * 1024;
-  run.check = 1;
-  AscendcTwinReport report = {};
-  if (reinterpret_cast<Run>(function)(&run, &report) == 0) return ACL_SUCCESS;
-  aclAppLog(ACL_ERROR, "", "", 0, "twin: %s %s %s", report.rule, report.api, report.text);
+  char text[512];
+  const auto* tiling = reinterpret_cast<const uint8_t*>(words + pointers.size());
+  const size_t rest = size - pointers.size() * sizeof(uint64_t);
+  if (reinterpret_cast<Run>(function)(
+          pointers.data(), bytes.data(), kinds.data(), static_cast<int32_t>(bytes.size()), tiling,
+          static_cast<int64_t>(rest), static_cast<int32_t>(blocks), fake::kCores, text) == 0) {
+    return ACL_SUCCESS;
+  }
+  aclAppLog(ACL_ERROR, "", "", 0, "twin: %s", text);
   return 507015;
 }
 
@@ -126,11 +136,19 @@ aclError aclrtcCompileProg(aclrtcProg prog, int option_count, const char** optio
     program->log = "no entry function";
     return 145001;
   }
+  ++fake::Compiles();
+  static std::map<std::string, std::string> built;  // the host's compiler takes its time
+  const auto known = built.find(program->source);
+  if (known != built.end()) {
+    program->binary = known->second;
+    return ACL_SUCCESS;
+  }
   char folder[] = "/tmp/fake_rtc_XXXXXX";
   if (mkdtemp(folder) == nullptr) return 145002;
   const std::string base(folder);
-  std::ofstream(base + "/k.cc") << program->source << "\n#include \"twin_driver.h\"\n"
-                                << "ASCENDC_TWIN_ENTRY(" << found[1] << ")\n";
+  std::string driver(kDriver);
+  driver.replace(driver.find("%ENTRY%"), 7, found[1].str());
+  std::ofstream(base + "/k.cc") << program->source << driver;
   const std::string command = "g++ -O1 -std=c++17 -fPIC -shared -pthread -ffp-contract=off -w -I" +
                               std::string(std::getenv("AUTOFUSE_TWIN_DIR")) + " -o " + base +
                               "/k.so " + base + "/k.cc > " + base + "/log 2>&1";
@@ -138,7 +156,7 @@ aclError aclrtcCompileProg(aclrtcProg prog, int option_count, const char** optio
   program->log = ReadAll(base + "/log");
   program->binary = ReadAll(base + "/k.so");
   if (std::system(("rm -r " + base).c_str()) != 0) return 145003;
-  ++fake::Compiles();
+  if (code == 0) built[program->source] = program->binary;
   return code == 0 ? ACL_SUCCESS : 145004;
 }
 
@@ -189,7 +207,7 @@ aclError aclrtBinaryLoadFromData(const void* data, size_t length,
 aclError aclrtBinaryGetFunction(const aclrtBinHandle handle, const char* name,
                                 aclrtFuncHandle* function) {
   if (std::string(name) != "autofused_kernel") return 107005;
-  *function = dlsym(handle, "ascendc_twin_run");
+  *function = dlsym(handle, "fake_launch");
   return *function == nullptr ? 107005 : ACL_SUCCESS;
 }
 
