@@ -4,6 +4,7 @@
 #define ASCENDC_TWIN_API_TYPES_H_
 
 #include "scalar_types.h"
+#include "violation.h"
 
 #define __aicore__
 #define __global__
@@ -67,6 +68,9 @@ enum class RoundMode {
   CAST_ODD
 };
 
+enum class CacheLine : uint64_t { SINGLE_CACHE_LINE = 0, ENTIRE_DATA_CACHE };
+enum class DcciDst : uint64_t { CACHELINE_ALL = 0, CACHELINE_UB, CACHELINE_OUT, CACHELINE_ATOMIC };
+
 enum class CMPMODE : uint8_t { LT = 0, GT, EQ, LE, GE, NE };
 enum class SELMODE : uint8_t {
   VSEL_CMPMASK_SPR = 0,
@@ -125,11 +129,12 @@ struct UnaryRepeatParams {
   uint8_t dstRepStride = 8;
   uint8_t srcRepStride = 8;
   UnaryRepeatParams() = default;
-  UnaryRepeatParams(uint16_t dst_blk, uint16_t src_blk, uint8_t dst_rep, uint8_t src_rep)
-      : dstBlkStride(dst_blk),
-        srcBlkStride(src_blk),
-        dstRepStride(dst_rep),
-        srcRepStride(src_rep) {}
+  UnaryRepeatParams(int64_t dst_blk, int64_t src_blk, int64_t dst_rep, int64_t src_rep,
+                    ascendc_twin::Loc at = ascendc_twin::Loc::Here())
+      : dstBlkStride(ascendc_twin::Stride<uint16_t>(dst_blk, "UnaryRepeatParams", at)),
+        srcBlkStride(ascendc_twin::Stride<uint16_t>(src_blk, "UnaryRepeatParams", at)),
+        dstRepStride(ascendc_twin::Stride<uint8_t>(dst_rep, "UnaryRepeatParams", at)),
+        srcRepStride(ascendc_twin::Stride<uint8_t>(src_rep, "UnaryRepeatParams", at)) {}
 };
 
 struct BinaryRepeatParams {
@@ -140,21 +145,53 @@ struct BinaryRepeatParams {
   uint8_t src0RepStride = 8;
   uint8_t src1RepStride = 8;
   BinaryRepeatParams() = default;
-  BinaryRepeatParams(uint8_t dst_blk, uint8_t src0_blk, uint8_t src1_blk, uint8_t dst_rep,
-                     uint8_t src0_rep, uint8_t src1_rep)
-      : dstBlkStride(dst_blk),
-        src0BlkStride(src0_blk),
-        src1BlkStride(src1_blk),
+  BinaryRepeatParams(int64_t dst_blk, int64_t src0_blk, int64_t src1_blk, int64_t dst_rep,
+                     int64_t src0_rep, int64_t src1_rep,
+                     ascendc_twin::Loc at = ascendc_twin::Loc::Here())
+      : dstBlkStride(ascendc_twin::Stride<uint8_t>(dst_blk, "BinaryRepeatParams", at)),
+        src0BlkStride(ascendc_twin::Stride<uint8_t>(src0_blk, "BinaryRepeatParams", at)),
+        src1BlkStride(ascendc_twin::Stride<uint8_t>(src1_blk, "BinaryRepeatParams", at)),
+        dstRepStride(ascendc_twin::Stride<uint8_t>(dst_rep, "BinaryRepeatParams", at)),
+        src0RepStride(ascendc_twin::Stride<uint8_t>(src0_rep, "BinaryRepeatParams", at)),
+        src1RepStride(ascendc_twin::Stride<uint8_t>(src1_rep, "BinaryRepeatParams", at)) {}
+};
+
+struct GatherMaskParams {
+  uint8_t src0BlockStride = 1;
+  uint16_t repeatTimes = 0;
+  uint16_t src0RepeatStride = 0;
+  uint8_t src1RepeatStride = 0;
+  GatherMaskParams() = default;
+  GatherMaskParams(uint8_t block, uint16_t times, uint16_t src0_repeat, uint8_t src1_repeat)
+      : src0BlockStride(block),
+        repeatTimes(times),
+        src0RepeatStride(src0_repeat),
+        src1RepeatStride(src1_repeat) {}
+};
+
+struct TransDataTo5HDParams {
+  bool dstHighHalf = false;  // for one-byte elements
+  bool srcHighHalf = false;
+  uint8_t repeatTimes = 1;
+  uint16_t dstRepStride = 0;
+  uint16_t srcRepStride = 0;
+  TransDataTo5HDParams() = default;
+  TransDataTo5HDParams(bool dst_high, bool src_high, uint8_t times, uint16_t dst_rep,
+                       uint16_t src_rep)
+      : dstHighHalf(dst_high),
+        srcHighHalf(src_high),
+        repeatTimes(times),
         dstRepStride(dst_rep),
-        src0RepStride(src0_rep),
-        src1RepStride(src1_rep) {}
+        srcRepStride(src_rep) {}
 };
 
 struct BrcbRepeatParams {
   uint16_t dstBlkStride = 1;
   uint16_t dstRepStride = 8;
   BrcbRepeatParams() = default;
-  BrcbRepeatParams(uint16_t blk, uint16_t rep) : dstBlkStride(blk), dstRepStride(rep) {}
+  BrcbRepeatParams(int64_t blk, int64_t rep, ascendc_twin::Loc at = ascendc_twin::Loc::Here())
+      : dstBlkStride(ascendc_twin::Stride<uint16_t>(blk, "BrcbRepeatParams", at)),
+        dstRepStride(ascendc_twin::Stride<uint16_t>(rep, "BrcbRepeatParams", at)) {}
 };
 
 struct CopyRepeatParams {
@@ -163,8 +200,12 @@ struct CopyRepeatParams {
   uint16_t dstRepeatSize = 8;
   uint16_t srcRepeatSize = 8;
   CopyRepeatParams() = default;
-  CopyRepeatParams(uint16_t dst, uint16_t src, uint16_t dst_repeat, uint16_t src_repeat)
-      : dstStride(dst), srcStride(src), dstRepeatSize(dst_repeat), srcRepeatSize(src_repeat) {}
+  CopyRepeatParams(int64_t dst, int64_t src, int64_t dst_repeat, int64_t src_repeat,
+                   ascendc_twin::Loc at = ascendc_twin::Loc::Here())
+      : dstStride(ascendc_twin::Stride<uint16_t>(dst, "CopyRepeatParams", at)),
+        srcStride(ascendc_twin::Stride<uint16_t>(src, "CopyRepeatParams", at)),
+        dstRepeatSize(ascendc_twin::Stride<uint16_t>(dst_repeat, "CopyRepeatParams", at)),
+        srcRepeatSize(ascendc_twin::Stride<uint16_t>(src_repeat, "CopyRepeatParams", at)) {}
 };
 
 inline float ToFloat(const bfloat16_t& value) { return ascendc_twin::Wide(value); }

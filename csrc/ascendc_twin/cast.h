@@ -1,4 +1,4 @@
-// Cast: the pairs and rounding modes of the 2201 chips.
+// Cast: the pairs and rounding modes of each chip.
 #ifndef ASCENDC_TWIN_CAST_H_
 #define ASCENDC_TWIN_CAST_H_
 
@@ -18,33 +18,63 @@ constexpr uint32_t kFive = ModeBit(RoundMode::CAST_RINT) | ModeBit(RoundMode::CA
 constexpr uint32_t kOdd = ModeBit(RoundMode::CAST_ODD);
 constexpr uint32_t kAnyMode = ~0u;  // the mode is not looked at
 
-// The rounding modes a pair takes; 0 when there is no such instruction.
-constexpr uint32_t CastModes(uint32_t from, uint32_t to) {
-  struct Row {
-    uint32_t from, to, modes;
-  };
-  constexpr Row rows[] = {
-      {kF16, kF32, kNone},
-      {kBf16, kF32, kNone},
-      {kF16, kI8 | kU8, kFive | kNone},
-      {kF16, kI16 | kI32, kFive},
-      {kBf16, kI32, kFive},
-      {kF32, kF16, kFive | kOdd | kNone},
-      {kF32, kBf16, kFive},
-      {kF32, kI16 | kI32 | kI64 | kF32, kFive},
-      {kI8 | kU8, kF16, kNone},
-      {kI16, kF16, kFive | kNone},
-      {kI16, kF32, kNone},
-      {kI32, kF32, kFive | kNone},
-      {kI32, kI16 | kI64, kNone},
-      {kI32, kF16, kAnyMode},
-      {kI64, kI32, kNone},
-      {kI64, kF32, kFive},
-  };
-  for (const Row& row : rows) {
+struct CastRow {
+  uint32_t from, to, modes;
+};
+constexpr CastRow kCasts2201[] = {
+    {kF16, kF32, kNone},
+    {kBf16, kF32, kNone},
+    {kF16, kI8 | kU8, kFive | kNone},
+    {kF16, kI16 | kI32, kFive},
+    {kBf16, kI32, kFive},
+    {kF32, kF16, kFive | kOdd | kNone},
+    {kF32, kBf16, kFive},
+    {kF32, kI16 | kI32 | kI64 | kF32, kFive},
+    {kI8 | kU8, kF16, kNone},
+    {kI16, kF16, kFive | kNone},
+    {kI16, kF32, kNone},
+    {kI32, kF32, kFive | kNone},
+    {kI32, kI16 | kI64, kNone},
+    {kI32, kF16, kAnyMode},
+    {kI64, kI32, kNone},
+    {kI64, kF32, kFive},
+};
+// What 3510 has besides; it takes no scale for int32 to half.
+constexpr CastRow kCasts3510[] = {
+    {kF16, kBf16, kFive},
+    {kBf16, kF16, kFive},
+    {kU8, kU16 | kU32, kNone},
+    {kI8, kI16 | kI32, kNone},
+    {kU16, kU8 | kU32, kNone},
+    {kI16, kU8 | kU32 | kI32, kNone},
+    {kU32, kU8 | kU16 | kI16, kNone},
+    {kI32, kU8 | kU16, kNone},
+};
+constexpr CastRow kCasts2002[] = {
+    {kF16, kF32, kNone},
+    {kF16, kI8 | kU8, (kFive | kNone) & ~ModeBit(RoundMode::CAST_RINT)},
+    {kF16, kI16, ModeBit(RoundMode::CAST_RINT)},
+    {kF16, kI32, kFive},
+    {kF32, kF16, kOdd | kNone},
+    {kF32, kI32, kFive},
+    {kI8 | kU8 | kI16, kF16, kNone},
+    {kI32, kF32 | kI16, kNone},
+    {kI32, kF16, kAnyMode},
+};
+
+template <size_t n>
+constexpr uint32_t ModesIn(const CastRow (&rows)[n], uint32_t from, uint32_t to) {
+  for (const CastRow& row : rows) {
     if ((row.from & from) && (row.to & to)) return row.modes;
   }
   return 0;
+}
+
+// The rounding modes a pair takes on a chip; 0 when there is no such instruction.
+constexpr uint32_t CastModes(uint32_t arch, uint32_t from, uint32_t to) {
+  if (arch == kArch2002) return ModesIn(kCasts2002, from, to);
+  const uint32_t modes = ModesIn(kCasts2201, from, to);
+  return modes == 0 && arch == kArch3510 ? ModesIn(kCasts3510, from, to) : modes;
 }
 
 inline double RoundIntegral(double x, RoundMode mode) {
@@ -144,24 +174,29 @@ To CastLane(From value, RoundMode mode) {
 template <class To, class From>
 void CastOp(const Extent& e, const AscendC::UnaryRepeatParams& p, const Local<To>& dst,
             const Local<From>& src, RoundMode mode, Loc at) {
-  constexpr uint32_t modes = CastModes(TypeInfo<From>::kBit, TypeInfo<To>::kBit);
+  const Device& device = This().device;
+  const uint32_t modes = CastModes(device.npu_arch, TypeInfo<From>::kBit, TypeInfo<To>::kBit);
   const char* from = TypeInfo<From>::kName;
   const char* to = TypeInfo<To>::kName;
-  if (modes == 0) Refuse(at, "Cast", "dtype", "no instruction casts %s to %s", from, to);
+  if (modes == 0) {
+    Refuse(at, "Cast", "dtype", "no instruction of %s casts %s to %s", device.chip, from, to);
+  }
   if (!(modes & ModeBit(mode))) {
-    Refuse(at, "Cast", "RoundMode", "mode %d does not go with %s to %s", static_cast<int>(mode),
-           from, to);
+    Refuse(at, "Cast", "RoundMode", "mode %d does not go with %s to %s on %s",
+           static_cast<int>(mode), from, to, device.chip);
   }
   float scale = 1.0f;
-  if (std::is_same<From, int32_t>::value && std::is_same<To, half>::value) {
+  if (std::is_same<From, int32_t>::value && std::is_same<To, half>::value &&
+      device.npu_arch != kArch3510) {
     if (!This().deq_scale_set) Refuse(at, "Cast", "deq scale", "int32 to half needs SetDeqScale");
     scale = This().deq_scale;
+    mode = RoundMode::CAST_NONE;  // whatever was said
   }
   Lanewise(
       "Cast", at, e, Operand<To>{dst, {p.dstBlkStride, p.dstRepStride}},
       [mode, scale](From x) {
         if constexpr (std::is_same<From, int32_t>::value && std::is_same<To, half>::value) {
-          return half(static_cast<float>(x) * scale);
+          return CastLane<half>(static_cast<float>(x) * scale, mode);
         } else {
           return CastLane<To>(x, mode);
         }
@@ -184,6 +219,15 @@ void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode&
           const uint64_t mask, const int64_t repeatTime, const UnaryRepeatParams& repeatParams,
           ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
   ascendc_twin::CastOp(ascendc_twin::Extent::Mask(mask, repeatTime), repeatParams, dst, src,
+                       roundMode, at);
+}
+
+template <typename T, typename U, bool isSetMask = true>
+void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode& roundMode,
+          const uint64_t mask[], const int64_t repeatTime, const UnaryRepeatParams& repeatParams,
+          ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
+  constexpr bool second = sizeof(T) <= 2 && sizeof(U) <= 2;
+  ascendc_twin::CastOp(ascendc_twin::Extent::Bits(mask, second, repeatTime), repeatParams, dst, src,
                        roundMode, at);
 }
 

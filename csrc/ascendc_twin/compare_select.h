@@ -28,7 +28,8 @@ bool CompareLane(V a, V b, CMPMODE mode) {
 
 template <class T>
 void CheckCompare(CMPMODE mode, int64_t count, const char* api, Loc at) {
-  const bool equality = std::is_same<T, int32_t>::value && mode == CMPMODE::EQ;
+  const bool equality =
+      std::is_same<T, int32_t>::value && mode == CMPMODE::EQ && This().device.npu_arch != kArch2002;
   if (!equality) RequireType<T>(kFloats, api, at);
   if (!This().check || count * sizeof(T) % kRepeatBytes == 0) return;
   Refuse(at, api, "compare count", "%lld elements of %zu bytes are no multiple of 256 bytes",
@@ -45,7 +46,7 @@ void CompareOp(const char* api, Loc at, const Local<U>& dst, CMPMODE mode, int64
   Core& core = This();
   const Extent e = Extent::Count(count), bytes = Extent::Count((count + 7) / 8);
   core.Issue(kPipeV);
-  CountVector(e, sizeof(T));
+  CountVector(e, sizeof(T), api);
   TouchRead(e, Operand<T>{src0, {1, 8}}, api, at);
   (TouchRead(e, Operand<S>{src1, {1, 8}}, api, at), ...);
   TouchWrite(bytes, Operand<U>{dst, {1, 8}}, api, at);
@@ -73,10 +74,11 @@ void SelectOp(Loc at, const Local<T>& dst, const Local<U>& mask, MaskUse use, in
   const Extent e = Extent::Count(count);
   const int64_t period = use == MaskUse::kSame ? kRepeatBytes / sizeof(T) : count;
   const int64_t mask_bytes = (std::min(count, period) + 7) / 8;
+  const Operand<T> to{dst, {1, 8}};
   core.Issue(kPipeV);
-  CountVector(e, sizeof(T));
-  CheckOverlap(e, dst, src0, "Select", at);
-  (CheckOverlap(e, dst, src1, "Select", at), ...);
+  CountVector(e, sizeof(T), "Select");
+  CheckOverlap(e, to, Operand<T>{src0, {1, 8}}, false, "Select", at);
+  (CheckOverlap(e, to, Operand<S>{src1, {1, 8}}, false, "Select", at), ...);
   TouchRead(e, Operand<T>{src0, {1, 8}}, "Select", at);
   (TouchRead(e, Operand<S>{src1, {1, 8}}, "Select", at), ...);
   const Local<uint8_t> mask8 = mask.template ReinterpretCast<uint8_t>();

@@ -6,9 +6,6 @@
 
 namespace ascendc_twin {
 
-constexpr uint32_t kMaxBurstCount = 4095;
-constexpr uint32_t kMaxBurstBytes = 2097151;
-
 // Bursts of a strided copy, all in bytes; pitches go from start to start.
 struct Bursts {
   uint32_t count, bytes;
@@ -40,9 +37,10 @@ void CopyIn(const Local<T>& dst, const Global<T>& src, const Bursts& b, const ch
   Core& core = This();
   core.CheckPlace(dst.place, (b.count - 1) * b.ub_pitch + CeilBlock(b.bytes), kBlockBytes, at, api);
   core.Issue(kPipeMte2);
+  ++core.device.gm.copies_of[kPipeMte2];
   for (uint32_t i = 0; i < b.count; ++i) {
     const uint32_t ub = static_cast<uint32_t>(dst.place.address + i * b.ub_pitch);
-    const uint8_t* gm = GmAccess::Read(src, i * b.gm_pitch, b.bytes, api, at);
+    const uint8_t* gm = GmAccess::Read(src, i * b.gm_pitch, b.bytes, kPipeMte2, api, at);
     // The last block of a burst is written whole; what follows the data in it is filler.
     const uint32_t whole = static_cast<uint32_t>(CeilBlock(b.bytes));
     core.WriteUb(kPipeMte2, ub, whole, at, api);
@@ -63,11 +61,12 @@ void CopyOut(const Global<T>& dst, const Local<T>& src, const Bursts& b, const c
     Refuse(at, api, "atomic", "atomics are set for another type than %s", TypeInfo<T>::kName);
   }
   core.Issue(kPipeMte3);
+  ++core.device.gm.copies_of[kPipeMte3];
   for (uint32_t i = 0; i < b.count; ++i) {
     const uint32_t ub = static_cast<uint32_t>(src.place.address + i * b.ub_pitch);
     core.ReadUb(kPipeMte3, ub, b.bytes, at, api);
     core.RequireValid(ub, b.bytes, at, api);
-    uint8_t* gm = GmAccess::Write(dst, i * b.gm_pitch, b.bytes, atomic, api, at);
+    uint8_t* gm = GmAccess::Write(dst, i * b.gm_pitch, b.bytes, kPipeMte3, atomic, api, at);
     if (atomic) {
       Combine<T>(gm, core.ub.get() + ub, b.bytes, core.atomic);
     } else {
@@ -87,10 +86,11 @@ void CopyInPadded(const Local<T>& dst, const Global<T>& src, const AscendC::Data
   const uint32_t whole = static_cast<uint32_t>(CeilBlock(row));
   core.CheckPlace(dst.place, (p.blockCount - 1) * pitch + whole, kBlockBytes, at, "DataCopyPad");
   core.Issue(kPipeMte2);
+  ++core.device.gm.copies_of[kPipeMte2];
   for (uint32_t i = 0; i < p.blockCount; ++i) {
     const uint32_t ub = static_cast<uint32_t>(dst.place.address + i * pitch);
     const uint64_t byte = i * (uint64_t{p.blockLen} + p.srcStride);
-    const uint8_t* gm = GmAccess::Read(src, byte, p.blockLen, "DataCopyPad", at);
+    const uint8_t* gm = GmAccess::Read(src, byte, p.blockLen, kPipeMte2, "DataCopyPad", at);
     core.WriteUb(kPipeMte2, ub, whole, at, "DataCopyPad");
     for (uint32_t k = 0; k < row; k += sizeof(T)) {
       std::memcpy(core.ub.get() + ub + k, &pad.paddingValue, sizeof(T));
@@ -111,8 +111,8 @@ void CopyWithin(const Local<T>& dst, const Local<T>& src, const Bursts& d, const
   core.CheckPlace(dst.place, (d.count - 1) * d.ub_pitch + d.bytes, kBlockBytes, at, api);
   core.CheckPlace(src.place, (s.count - 1) * s.ub_pitch + s.bytes, kBlockBytes, at, api);
   core.Issue(kPipeV);
-  ++core.device.vector_instructions;
-  core.device.vector_repeats += (static_cast<int64_t>(d.count) * d.bytes + 255) / kRepeatBytes;
+  core.device.CountVector(api, sizeof(T),
+                          (static_cast<int64_t>(d.count) * d.bytes + 255) / kRepeatBytes);
   for (uint32_t i = 0; i < d.count; ++i) {
     const uint32_t from = static_cast<uint32_t>(src.place.address + i * s.ub_pitch);
     const uint32_t to = static_cast<uint32_t>(dst.place.address + i * d.ub_pitch);
@@ -140,12 +140,16 @@ inline void CheckGmAlignment(const void* p, uint32_t size, Loc at) {
 
 template <class T>
 void CheckPadLimits(const AscendC::DataCopyExtParams& p, Loc at) {
+  RequireCall("DataCopyPad", at);
   if (!This().check) return;
-  if (p.blockCount > kMaxBurstCount) {
-    Refuse(at, "DataCopyPad", "limit", "blockCount %u, at most %u", p.blockCount, kMaxBurstCount);
+  const ChipLimits& limits = This().device.limits;
+  if (p.blockCount > limits.copy_blocks) {
+    Refuse(at, "DataCopyPad", "limit", "blockCount %u, at most %lld", p.blockCount,
+           static_cast<long long>(limits.copy_blocks));
   }
-  if (p.blockLen > kMaxBurstBytes) {
-    Refuse(at, "DataCopyPad", "limit", "blockLen %u, at most %u", p.blockLen, kMaxBurstBytes);
+  if (p.blockLen > limits.copy_bytes) {
+    Refuse(at, "DataCopyPad", "limit", "blockLen %u, at most %lld", p.blockLen,
+           static_cast<long long>(limits.copy_bytes));
   }
   if (p.blockLen % sizeof(T) != 0) {
     Refuse(at, "DataCopyPad", "limit", "blockLen %u is no multiple of the %zu-byte element",

@@ -8,23 +8,9 @@
 #ifndef ASCENDC_TWIN_CORE_H_
 #define ASCENDC_TWIN_CORE_H_
 
-#include <algorithm>
-#include <array>
-
 #include "device.h"
 
 namespace ascendc_twin {
-
-enum Pipe : uint32_t { kPipeS = 0, kPipeV, kPipeMte2, kPipeMte3, kPipes };
-inline const char* PipeName(uint32_t pipe) {
-  static const char* const names[] = {"S", "V", "MTE2", "MTE3"};
-  return names[pipe];
-}
-
-using Clock = std::array<uint32_t, kPipes>;
-inline void Raise(Clock& clock, const Clock& other) {
-  for (uint32_t q = 0; q < kPipes; ++q) clock[q] = std::max(clock[q], other[q]);
-}
 
 enum class BufferState : uint8_t { kFree, kAllocated, kQueued, kDequeued };
 
@@ -98,6 +84,13 @@ class Core {
     for (Clock& clock : known_) clock = seq_;
   }
 
+  // The instruction last issued on a pipe, as global memory sees it.
+  GmUse Use(uint32_t pipe_of, bool atomic, Loc at, const char* api) const {
+    return {index, pipe_of, seq_[pipe_of], &known_[pipe_of], atomic, at, api};
+  }
+  // Writes the scalar unit's cache back and empties it.
+  void RefreshCache() { device.gm.caches[index] = {known_[kPipeS], seq_[kPipeS], device.gm.epoch}; }
+
   void ReadUb(uint32_t pipe_of, uint32_t begin, uint32_t bytes, Loc at, const char* api) {
     if (!check || bytes == 0) return;
     Order(pipe_of, "reads", begin, bytes, at, api);
@@ -109,9 +102,9 @@ class Core {
     if (!check || bytes == 0) return;
     Order(pipe_of, "writes", begin, bytes, at, api);
     for (uint32_t q = 0; q < kPipes; ++q) {
-      if (q == pipe_of) continue;
+      const uint32_t own = q == pipe_of ? seq_[q] : 0;  // an instruction may work in place
       for (uint32_t g = begin / 2; g < (begin + bytes + 1) / 2; ++g) {
-        if (reader_[q][g] <= known_[pipe_of][q]) continue;
+        if (reader_[q][g] <= known_[pipe_of][q] || reader_[q][g] == own) continue;
         Refuse(at, api, "missing wait", "%s writes UB bytes [%u, %u) that %s may still be reading",
                PipeName(pipe_of), begin, begin + bytes, PipeName(q));
       }
@@ -173,7 +166,16 @@ class Core {
     int line = 0;
   };
   std::array<std::array<Flag, 8>, static_cast<size_t>(AscendC::HardEvent::MAX)> flags{};
-  std::array<uint8_t, static_cast<size_t>(AscendC::HardEvent::MAX)> ids_taken{};
+  // Per event the ids that AllocEventID holds, and those that Fetch or Alloc ever gave out.
+  std::array<uint8_t, static_cast<size_t>(AscendC::HardEvent::MAX)> ids_taken{}, ids_given{};
+
+  // Event ids that queue buffers take for an event, the lowest first.
+  int32_t QueueIds(AscendC::HardEvent event) const {
+    using AscendC::HardEvent;
+    if (event == HardEvent::MTE2_V || event == HardEvent::V_MTE2) return in_buffers;
+    if (event == HardEvent::V_MTE3 || event == HardEvent::MTE3_V) return out_buffers;
+    return 0;
+  }
 
   // --- atomics -------------------------------------------------------------------------------
   enum class Atomic : uint8_t { kNone, kAdd, kMax, kMin };

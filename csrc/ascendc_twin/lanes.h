@@ -3,11 +3,11 @@
 #ifndef ASCENDC_TWIN_LANES_H_
 #define ASCENDC_TWIN_LANES_H_
 
+#include <utility>
+
 #include "copy.h"
 
 namespace ascendc_twin {
-
-constexpr int64_t kMaxRepeat = 255;
 
 // Which lanes take part: the first `count`, or `repeat` times those of a mask.
 struct Extent {
@@ -61,17 +61,13 @@ void Store(uint8_t* p, T value) {
   std::memcpy(p, &value, sizeof(T));
 }
 
-template <class T>
-void RequireType(uint32_t allowed, const char* api, Loc at) {
-  if (TypeInfo<T>::kBit & allowed) return;
-  Refuse(at, api, "dtype", "does not take %s on this chip", TypeInfo<T>::kName);
-}
-
 // Rules of the mask form, for instructions whose widest element has `size` bytes.
 inline void CheckExtent(const Extent& e, size_t size, const char* api, Loc at) {
   if (!This().check || e.counted) return;
-  if (e.repeat < 0 || e.repeat > kMaxRepeat) {
-    Refuse(at, api, "repeat", "repeat %lld is outside 0..255", static_cast<long long>(e.repeat));
+  const int64_t most = This().device.limits.repeat;
+  if (e.repeat < 0 || e.repeat > most) {
+    Refuse(at, api, "repeat", "repeat %lld is outside 0..%lld", static_cast<long long>(e.repeat),
+           static_cast<long long>(most));
   }
   const uint32_t lanes = static_cast<uint32_t>(kRepeatBytes / std::max<size_t>(size, 2));
   const bool high = lanes < 128 && (e.mask[1] || (lanes < 64 && e.mask[0] >> (lanes & 63)));
@@ -81,12 +77,11 @@ inline void CheckExtent(const Extent& e, size_t size, const char* api, Loc at) {
   }
 }
 
-inline void CountVector(const Extent& e, size_t size) {
-  Device& device = This().device;
-  ++device.vector_instructions;
-  device.vector_repeats +=
+inline void CountVector(const Extent& e, size_t size, const char* api) {
+  const int64_t repeats =
       e.counted ? (e.count * static_cast<int64_t>(size) + kRepeatBytes - 1) / kRepeatBytes
                 : e.repeat;
+  This().device.CountVector(api, static_cast<uint32_t>(size), repeats);
 }
 
 // Calls touch(address, bytes) for every stretch of an operand that the extent covers.
@@ -148,17 +143,59 @@ bool AllValid(const Extent& e, const Operand<T>& src) {
   return good;
 }
 
-// Source and destination of a counted instruction are the same stretch or apart.
+using Intervals = std::vector<std::pair<uint32_t, uint32_t>>;
+
+template <class T>
+Intervals IntervalsOf(const Extent& e, const Operand<T>& operand) {
+  Intervals all;
+  Stretches(e, operand,
+            [&](uint32_t address, uint32_t bytes) { all.emplace_back(address, address + bytes); });
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+inline bool Meet(const Intervals& a, const Intervals& b) {
+  size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (a[i].second <= b[j].first) {
+      ++i;
+    } else if (b[j].second <= a[i].first) {
+      ++j;
+    } else {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Instructions that may add up into one place over their repeats: destination and second source
+// are the same and do not move.
+inline bool Accumulates(const char* api) {
+  for (const char* name : {"Add", "Sub", "Mul", "Max", "Min"}) {
+    if (std::strcmp(name, api) == 0) return true;
+  }
+  return false;
+}
+
+// Source and destination are in the same place, lane by lane, or apart. `last` is the second
+// source of a binary instruction.
 template <class D, class S>
-void CheckOverlap(const Extent& e, const Local<D>& dst, const Local<S>& src, const char* api,
-                  Loc at) {
-  if (!This().check || !e.counted) return;
-  const uint64_t d = dst.place.address, s = src.place.address;
-  const uint64_t d_end = d + e.count * sizeof(D), s_end = s + e.count * sizeof(S);
-  if (d_end <= s || s_end <= d || (d == s && sizeof(D) == sizeof(S))) return;
-  Refuse(at, api, "overlap", "destination [%llu, %llu) overlaps source [%llu, %llu) in part",
+void CheckOverlap(const Extent& e, const Operand<D>& dst, const Operand<S>& src, bool last,
+                  const char* api, Loc at) {
+  if (!This().check) return;
+  const uint64_t d = dst.tensor.place.address, s = src.tensor.place.address;
+  const uint64_t d_end = d + Reach(e, dst), s_end = s + Reach(e, src);
+  if (d_end <= s || s_end <= d) return;
+  const bool still = !e.counted && e.repeat > 1 && dst.strides.repeat == 0;
+  const bool in_place = d == s && sizeof(D) == sizeof(S) &&
+                        (e.counted || (dst.strides.block == src.strides.block &&
+                                       dst.strides.repeat == src.strides.repeat));
+  if (in_place && (!still || (last && Accumulates(api)))) return;
+  if (!in_place && !Meet(IntervalsOf(e, dst), IntervalsOf(e, src))) return;
+  Refuse(at, api, "overlap", "destination [%llu, %llu) overlaps source [%llu, %llu) in part%s",
          static_cast<unsigned long long>(d), static_cast<unsigned long long>(d_end),
-         static_cast<unsigned long long>(s), static_cast<unsigned long long>(s_end));
+         static_cast<unsigned long long>(s), static_cast<unsigned long long>(s_end),
+         in_place ? ", from repeat to repeat" : "");
 }
 
 // Calls lane(index, repeat) for every active lane, in order.
@@ -191,8 +228,9 @@ void Lanewise(const char* api, Loc at, const Extent& e, const Operand<D>& dst, F
   if (e.Empty()) return;
   Core& core = This();
   core.Issue(kPipeV);
-  CountVector(e, size);
-  (CheckOverlap(e, dst.tensor, src.tensor, api, at), ...);
+  CountVector(e, size, api);
+  size_t seen = 0;
+  (CheckOverlap(e, dst, src, ++seen == 2, api, at), ...);
   (TouchRead(e, src, api, at), ...);
   TouchWrite(e, dst, api, at);
   if ((AllValid(e, src) && ...)) {

@@ -10,6 +10,16 @@ constexpr uint32_t kFillable = kF16 | kBf16 | kI16 | kU16 | kI32 | kU32 | kF32;
 constexpr uint32_t kMovable = kFillable;
 
 template <class T>
+void CheckCopy(const AscendC::CopyRepeatParams& p, Loc at) {
+  RequireCall("Copy", at);
+  RequireType<T>(kMovable, "Copy", at);
+  const int64_t most = This().device.limits.copy_blocks;
+  if (!This().check || (p.dstRepeatSize <= most && p.srcRepeatSize <= most)) return;
+  Refuse(at, "Copy", "limit", "repeat strides of %u and %u, at most %lld", p.dstRepeatSize,
+         p.srcRepeatSize, static_cast<long long>(most));
+}
+
+template <class T>
 void MoveLane(uint32_t to, uint32_t from) {
   Core& core = This();
   Store<T>(core.ub.get() + to, Load<T>(core.ub.get() + from));
@@ -42,7 +52,7 @@ void BroadcastOp(const Local<T>& dst, const Local<T>& src, const uint32_t* dst_s
   core.CheckPlace(src.place, src_bytes, kBlockBytes, at, "Broadcast");
   core.CheckPlace(dst.place, dst_bytes, kBlockBytes, at, "Broadcast");
   core.Issue(kPipeV);
-  CountVector(Extent::Count(rows * columns), sizeof(T));
+  CountVector(Extent::Count(rows * columns), sizeof(T), "Broadcast");
   core.ReadUb(kPipeV, src.place.address, uint32_t(src_bytes), at, "Broadcast");
   core.WriteUb(kPipeV, dst.place.address, uint32_t(dst_bytes), at, "Broadcast");
   for (uint64_t r = 0; r < rows; ++r) {
@@ -104,11 +114,7 @@ void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t m
           const int64_t repeatTime, const CopyRepeatParams& p,
           ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
   using namespace ascendc_twin;
-  RequireType<T>(kMovable, "Copy", at);
-  if (This().check && (p.dstRepeatSize > kMaxBurstCount || p.srcRepeatSize > kMaxBurstCount)) {
-    Refuse(at, "Copy", "limit", "repeat strides of %u and %u, at most %u", p.dstRepeatSize,
-           p.srcRepeatSize, kMaxBurstCount);
-  }
+  CheckCopy<T>(p, at);
   Lanewise(
       "Copy", at, Extent::Mask(mask, repeatTime), Operand<T>{dst, {p.dstStride, p.dstRepeatSize}},
       [](T x) { return x; }, Operand<T>{src, {p.srcStride, p.srcRepeatSize}});
@@ -128,7 +134,7 @@ void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int64_t re
   const Operand<T> to{dst, {p.dstBlkStride, p.dstRepStride}};
   const Extent taken = Extent::Count(repeatTime * 8);
   core.Issue(kPipeV);
-  CountVector(all, sizeof(T));
+  CountVector(all, sizeof(T), "Brcb");
   TouchRead(taken, Operand<T>{src, {1, 8}}, "Brcb", at);
   if (core.check && Overlap(dst.place, Reach(all, to), src.place, taken.count * sizeof(T))) {
     Refuse(at, "Brcb", "overlap", "source and destination must be apart");
@@ -152,7 +158,7 @@ void Gather(const LocalTensor<T>& dst, const LocalTensor<T>& src,
   if (e.Empty()) return;
   Core& core = This();
   core.Issue(kPipeV);
-  CountVector(e, sizeof(T));
+  CountVector(e, sizeof(T), "Gather");
   TouchRead(e, Operand<uint32_t>{srcOffset, {1, 8}}, "Gather", at);
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t slot = srcOffset.place.address + i * 4;

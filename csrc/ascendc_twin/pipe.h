@@ -6,9 +6,6 @@
 
 namespace ascendc_twin {
 
-constexpr int32_t kMaxBuffers = 64;
-constexpr int32_t kMaxPerDirection = 8;  // event ids of a pair of pipes
-
 // Takes `count` buffers of `bytes` from UB; the index of the first.
 inline int32_t TakeUb(int32_t count, uint32_t bytes, bool queue, Loc at) {
   Core& core = This();
@@ -19,9 +16,10 @@ inline int32_t TakeUb(int32_t count, uint32_t bytes, bool queue, Loc at) {
            static_cast<unsigned long long>(wanted), core.device.ub_bytes);
   }
   const int32_t first = static_cast<int32_t>(core.buffers.size());
-  const int32_t now = first + count - core.reset_at;
-  if (core.check && now > kMaxBuffers) {
-    Refuse(at, "InitBuffer", "buffer count", "%d buffers, at most %d", now, kMaxBuffers);
+  const int64_t now = first + count - core.reset_at, most = core.device.limits.buffers;
+  if (core.check && now > most) {
+    Refuse(at, "InitBuffer", "buffer count", "%lld buffers, at most %lld",
+           static_cast<long long>(now), static_cast<long long>(most));
   }
   for (int32_t i = 0; i < count; ++i) {
     Buffer buffer;
@@ -158,9 +156,10 @@ class TQueBind {
     const bool in = kProducer == ascendc_twin::kPipeMte2;
     int32_t& used = in ? core.in_buffers : core.out_buffers;
     used += count;
-    if (core.check && used > ascendc_twin::kMaxPerDirection) {
-      ascendc_twin::Refuse(at, "InitBuffer", "event ids", "%d buffers in %s queues, at most %d",
-                           used, in ? "VECIN" : "VECOUT", ascendc_twin::kMaxPerDirection);
+    const int64_t most = core.device.limits.queue_buffers;
+    if (core.check && used > most) {
+      ascendc_twin::Refuse(at, "InitBuffer", "event ids", "%d buffers in %s queues, at most %lld",
+                           used, in ? "VECIN" : "VECOUT", static_cast<long long>(most));
     }
     first_ = ascendc_twin::TakeUb(count, bytes, true, at);
     count_ = count;
@@ -274,11 +273,10 @@ class TPipe {
   static TEventID Pick(HardEvent event, bool take, Loc at) {
     ascendc_twin::Core& core = ascendc_twin::This();
     uint8_t& taken = core.ids_taken[static_cast<size_t>(event)];
-    const bool in = event == HardEvent::MTE2_V || event == HardEvent::V_MTE2;
-    const bool out = event == HardEvent::V_MTE3 || event == HardEvent::MTE3_V;
-    const int32_t queues = in ? core.in_buffers : out ? core.out_buffers : 0;
-    for (int32_t id = 0; id < ascendc_twin::kMaxPerDirection - queues; ++id) {
+    const int32_t queues = core.QueueIds(event);
+    for (int32_t id = 0; id < core.device.limits.queue_buffers - queues; ++id) {
       if (taken >> id & 1) continue;
+      core.ids_given[static_cast<size_t>(event)] |= static_cast<uint8_t>(1u << id);
       if (take) taken = static_cast<uint8_t>(taken | 1u << id);
       return static_cast<TEventID>(id);
     }

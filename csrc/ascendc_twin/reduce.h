@@ -101,7 +101,7 @@ void WholeReduce(Reduction kind, const Extent& e, const Local<T>& src, Strides s
   Core& core = This();
   const Operand<T> operand{src, strides};
   core.Issue(kPipeV);
-  CountVector(e, sizeof(T));
+  CountVector(e, sizeof(T), api);
   TouchRead(e, operand, api, at);
   for (int64_t r = 0; r < e.repeat; ++r) {
     const Reduced<T> result = ReduceLanes<T>(
@@ -122,7 +122,7 @@ void BlockReduce(Reduction kind, const Local<T>& dst, const Local<T>& src, const
   Core& core = This();
   const Operand<T> operand{src, strides};
   core.Issue(kPipeV);
-  CountVector(e, sizeof(T));
+  CountVector(e, sizeof(T), api);
   TouchRead(e, operand, api, at);
   for (int64_t r = 0; r < e.repeat; ++r) {
     for (uint32_t b = 0; b < 8; ++b) {
@@ -163,7 +163,7 @@ void ReduceCount(Reduction kind, const Local<T>& dst, const Local<T>& src, const
                     at, api);
   }
   core.Issue(kPipeV);
-  CountVector(e, sizeof(T));
+  CountVector(e, sizeof(T), api);
   TouchRead(e, Operand<T>{src, {1, 8}}, api, at);
   constexpr uint32_t lanes = kRepeatBytes / sizeof(T);
   Reduced<T> total;

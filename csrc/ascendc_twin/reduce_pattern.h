@@ -66,7 +66,7 @@ void PatternReduce(const char* api, Loc at, uint32_t types, bool extreme, bool r
     Refuse(at, api, "overlap", "source, destination and scratch must be apart");
   }
   core.Issue(kPipeV);
-  CountVector(Extent::Count(first * pitch / sizeof(T)), sizeof(T));
+  CountVector(Extent::Count(first * pitch / sizeof(T)), sizeof(T), api);
   for (uint64_t row = 0; row < first; ++row) {
     core.ReadUb(kPipeV, uint32_t(src.place.address + row * pitch), uint32_t(last * sizeof(T)), at,
                 api);

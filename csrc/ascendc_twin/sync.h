@@ -58,6 +58,14 @@ void SetFlag(int32_t eventID, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) 
     ascendc_twin::Refuse(at, "SetFlag", "flag", "event id %d is set already, at line %d", eventID,
                          flag.line);
   }
+  const ascendc_twin::Core& core = ascendc_twin::This();
+  const int32_t queues = core.QueueIds(event);
+  if (core.check && eventID < queues && !(core.ids_given[size_t(event)] >> eventID & 1)) {
+    ascendc_twin::Refuse(at, "SetFlag", "event ids",
+                         "event id %d may be one of the %d that queue buffers take: use "
+                         "FetchEventID",
+                         eventID, queues);
+  }
   flag.set = true;
   flag.clock = ascendc_twin::This().Snapshot(ascendc_twin::PipesOf(event).from);
   flag.line = at.line;

@@ -2,7 +2,7 @@
 #ifndef ASCENDC_TWIN_TENSOR_H_
 #define ASCENDC_TWIN_TENSOR_H_
 
-#include "core.h"
+#include "chip.h"
 
 namespace ascendc_twin {
 struct GmAccess;
@@ -78,7 +78,7 @@ class GlobalTensor {
   void SetGlobalBuffer(__gm__ T* buffer, uint64_t size = 0) {
     data_ = buffer;
     size_ = size;
-    buffer_ = ascendc_twin::This().device.Find(reinterpret_cast<const uint8_t*>(buffer));
+    buffer_ = ascendc_twin::This().device.gm.Find(reinterpret_cast<const uint8_t*>(buffer));
   }
 
   T GetValue(const uint64_t offset, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) const;
@@ -116,17 +116,17 @@ using Global = AscendC::GlobalTensor<T>;
 // Global memory as the copies use it: every access is checked and counted.
 struct GmAccess {
   template <class T>
-  static const uint8_t* Read(const Global<T>& gm, int64_t byte, int64_t bytes, const char* api,
-                             Loc at) {
+  static const uint8_t* Read(const Global<T>& gm, int64_t byte, int64_t bytes, uint32_t pipe,
+                             const char* api, Loc at) {
     const uint8_t* p = gm.Address(0) + byte;
-    This().device.Read(gm.buffer_, p, bytes, This().index, at, api);
+    This().device.gm.Read(gm.buffer_, p, bytes, This().Use(pipe, false, at, api));
     return p;
   }
   template <class T>
-  static uint8_t* Write(const Global<T>& gm, int64_t byte, int64_t bytes, bool atomic,
-                        const char* api, Loc at) {
+  static uint8_t* Write(const Global<T>& gm, int64_t byte, int64_t bytes, uint32_t pipe,
+                        bool atomic, const char* api, Loc at) {
     uint8_t* p = gm.Address(0) + byte;
-    This().device.Write(gm.buffer_, p, bytes, This().index, atomic, at, api);
+    This().device.gm.Write(gm.buffer_, p, bytes, This().Use(pipe, atomic, at, api));
     return p;
   }
 };
@@ -137,18 +137,23 @@ namespace AscendC {
 
 template <typename T>
 T GlobalTensor<T>::GetValue(const uint64_t offset, ascendc_twin::Loc at) const {
-  T value;
+  using ascendc_twin::kPipeS;
+  ascendc_twin::This().Issue(kPipeS);
   const int64_t byte = static_cast<int64_t>(offset * sizeof(T));
-  std::memcpy(&value, ascendc_twin::GmAccess::Read(*this, byte, sizeof(T), "GetValue", at),
+  T value;
+  std::memcpy(&value, ascendc_twin::GmAccess::Read(*this, byte, sizeof(T), kPipeS, "GetValue", at),
               sizeof(T));
   return value;
 }
 
 template <typename T>
 void GlobalTensor<T>::SetValue(const uint64_t offset, T value, ascendc_twin::Loc at) {
+  using ascendc_twin::kPipeS;
+  ascendc_twin::This().Issue(kPipeS);
   const int64_t byte = static_cast<int64_t>(offset * sizeof(T));
-  std::memcpy(ascendc_twin::GmAccess::Write(*this, byte, sizeof(T), false, "SetValue", at), &value,
-              sizeof(T));
+  uint8_t* to =
+      ascendc_twin::GmAccess::Write(*this, byte, sizeof(T), kPipeS, false, "SetValue", at);
+  std::memcpy(to, &value, sizeof(T));
 }
 
 }  // namespace AscendC

@@ -25,10 +25,22 @@ struct AscendcTwinRun {
   int32_t vector_cores;
   int32_t ub_bytes;
   int32_t check;
+  const char* chip;
+  const char* lacks;  // names of calls, each with a blank behind it
+  int32_t npu_arch;
+  int64_t limits[5];  // repeat, buffers of queues per direction, buffers, copy blocks, copy bytes
+};
+
+struct AscendcTwinCall {
+  char api[32];
+  int64_t item, calls, repeats;
 };
 
 struct AscendcTwinReport {
   int64_t vector_instructions, vector_repeats;
+  int64_t pipe_bytes[4], pipe_copies[4];  // S, V, MTE2, MTE3
+  AscendcTwinCall calls[64];
+  int64_t call_count;
   int64_t core;
   int32_t line;
   char api[64], rule[64], text[512];
@@ -119,6 +131,41 @@ void RunCore(Entry entry, const AscendcTwinRun& run, Device& device, int64_t ind
   t_core = nullptr;
 }
 
+inline void SetChip(Device& device, const AscendcTwinRun& run) {
+  device.chip = run.chip;
+  device.npu_arch = static_cast<uint32_t>(run.npu_arch);
+  std::string name;
+  for (const char* p = run.lacks; *p != '\0'; ++p) {
+    if (*p != ' ') {
+      name += *p;
+      continue;
+    }
+    device.lacks.push_back(name);
+    name.clear();
+  }
+  const int64_t* most = run.limits;
+  device.limits = {most[0], most[1], most[2], most[3], most[4]};
+}
+
+inline void Count(const Device& device, AscendcTwinReport& report) {
+  report.vector_instructions = device.vector_instructions;
+  report.vector_repeats = device.vector_repeats;
+  for (uint32_t pipe = 0; pipe < kPipes; ++pipe) {
+    report.pipe_bytes[pipe] = device.gm.bytes_of[pipe];
+    report.pipe_copies[pipe] = device.gm.copies_of[pipe];
+  }
+  const size_t most = sizeof(report.calls) / sizeof(report.calls[0]);
+  report.call_count = static_cast<int64_t>(std::min(device.calls.size(), most));
+  for (int64_t i = 0; i < report.call_count; ++i) {
+    const CallCount& count = device.calls[i];
+    AscendcTwinCall& call = report.calls[i];
+    std::snprintf(call.api, sizeof(call.api), "%s", count.api);
+    call.item = count.item;
+    call.calls = count.calls;
+    call.repeats = count.repeats;
+  }
+}
+
 template <class Entry>
 int32_t RunKernel(Entry entry, const AscendcTwinRun& run, AscendcTwinReport& report) {
   Device device;
@@ -127,7 +174,7 @@ int32_t RunKernel(Entry entry, const AscendcTwinRun& run, AscendcTwinReport& rep
     buffer.data = run.pointers[i];
     buffer.bytes = run.bytes[i];
     buffer.kind = static_cast<BufferKind>(run.kinds[i]);
-    device.buffers.push_back(std::move(buffer));
+    device.gm.buffers.push_back(std::move(buffer));
   }
   device.tiling = run.tiling;
   device.tiling_bytes = run.tiling_bytes;
@@ -136,6 +183,7 @@ int32_t RunKernel(Entry entry, const AscendcTwinRun& run, AscendcTwinReport& rep
   device.vector_cores = run.vector_cores;
   device.ub_bytes = static_cast<uint32_t>(run.ub_bytes);
   device.check = run.check != 0;
+  SetChip(device, run);
   device.Start();
   std::vector<std::thread> cores;
   for (int32_t i = 0; i < run.block_dim; ++i) {
@@ -143,11 +191,10 @@ int32_t RunKernel(Entry entry, const AscendcTwinRun& run, AscendcTwinReport& rep
   }
   for (std::thread& core : cores) core.join();
   for (int32_t i = 0; i < run.buffers; ++i) {
-    run.read[i] = device.buffers[i].read;
-    run.written[i] = device.buffers[i].written;
+    run.read[i] = device.gm.buffers[i].read;
+    run.written[i] = device.gm.buffers[i].written;
   }
-  report.vector_instructions = device.vector_instructions;
-  report.vector_repeats = device.vector_repeats;
+  Count(device, report);
   return report.rule[0] == '\0' ? 0 : 1;
 }
 

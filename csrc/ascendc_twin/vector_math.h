@@ -67,6 +67,8 @@ T AbsOf(T x) {
   if constexpr (std::is_same<T, half>::value) {
     x.bits = static_cast<uint16_t>(x.bits & 0x7fffu);
     return x;
+  } else if constexpr (std::is_integral<T>::value) {
+    return x < 0 ? SubOf(T{0}, x) : x;
   } else {
     return Done<T>(std::fabs(static_cast<float>(Wide(x))));
   }
@@ -96,21 +98,37 @@ T ReciprocalOf(T x) {
   return Done<T>(1.0f / static_cast<float>(Wide(x)));
 }
 
+// f of the representations.
+template <class T, class F>
+T BitsOf(const T& a, const T& b, F f) {
+  uint64_t x = 0, y = 0;
+  std::memcpy(&x, &a, sizeof(T));
+  std::memcpy(&y, &b, sizeof(T));
+  const uint64_t bits = f(x, y);
+  T result;
+  std::memcpy(&result, &bits, sizeof(T));
+  return result;
+}
+
 template <class T>
 T LeakyReluOf(T x, T slope) {
   return Wide(x) >= 0 ? x : Done<T>(Wide(x) * Wide(slope));
 }
 template <class T>
 T NotOf(T x) {
-  return static_cast<T>(~static_cast<int>(Wide(x)));
+  return BitsOf<T>(x, x, [](uint64_t a, uint64_t) { return ~a; });
 }
 template <class T>
 T AndOf(T a, T b) {
-  return static_cast<T>(static_cast<int>(Wide(a)) & static_cast<int>(Wide(b)));
+  return BitsOf<T>(a, b, [](uint64_t x, uint64_t y) { return x & y; });
 }
 template <class T>
 T OrOf(T a, T b) {
-  return static_cast<T>(static_cast<int>(Wide(a)) | static_cast<int>(Wide(b)));
+  return BitsOf<T>(a, b, [](uint64_t x, uint64_t y) { return x | y; });
+}
+template <class T>
+T XorOf(T a, T b) {
+  return BitsOf<T>(a, b, [](uint64_t x, uint64_t y) { return x ^ y; });
 }
 template <class T>
 T ShiftLeftOf(T x, T by) {
@@ -122,14 +140,10 @@ T ShiftRightOf(T x, T by) {
   return static_cast<T>(static_cast<int64_t>(Wide(x)) >> int(by));
 }
 
-constexpr uint32_t kArithmetic = kF16 | kF32 | kI16 | kI32;
-constexpr uint32_t kFloats = kF16 | kF32;
-constexpr uint32_t kShiftable = kI16 | kU16 | kI32 | kU32;
-
 template <class T, class F>
 void UnaryOp(const char* api, Loc at, uint32_t types, const Extent& e,
              const AscendC::UnaryRepeatParams& p, const Local<T>& dst, const Local<T>& src, F f) {
-  RequireType<T>(types, api, at);
+  RequireType<T>(types, api, at, e.counted);
   Lanewise(api, at, e, Operand<T>{dst, {p.dstBlkStride, p.dstRepStride}}, f,
            Operand<T>{src, {p.srcBlkStride, p.srcRepStride}});
 }
@@ -138,7 +152,7 @@ template <class T, class F>
 void BinaryOp(const char* api, Loc at, uint32_t types, const Extent& e,
               const AscendC::BinaryRepeatParams& p, const Local<T>& dst, const Local<T>& src0,
               const Local<T>& src1, F f) {
-  RequireType<T>(types, api, at);
+  RequireType<T>(types, api, at, e.counted);
   Lanewise(api, at, e, Operand<T>{dst, {p.dstBlkStride, p.dstRepStride}}, f,
            Operand<T>{src0, {p.src0BlkStride, p.src0RepStride}},
            Operand<T>{src1, {p.src1BlkStride, p.src1RepStride}});

@@ -262,7 +262,7 @@ MULTI_CORE_CASES = [
      "SyncAll(); BUF(b, float, 64); if (GetBlockIdx() == 3) DataCopy(b, yg, 8);"),
     ("atomic_race", "GM race", "DataCopy",
      "FULL(a, float, 64); FLAG(V_MTE3, 0); if (GetBlockIdx() == 0) DataCopy(yg, a, 8);\n"
-     "SetAtomicAdd<float>(); DataCopy(yg, a, 8); SetAtomicNone(); @",
+     "PipeBarrier<PIPE_MTE3>(); SetAtomicAdd<float>(); DataCopy(yg, a, 8); SetAtomicNone(); @",
      "FULL(a, float, 64); FLAG(V_MTE3, 0); if (GetBlockIdx() == 0) DataCopy(yg, a, 8);\n"
      "SyncAll(); SetAtomicAdd<float>(); DataCopy(yg, a, 8); SetAtomicNone();"),
     ("lonely_sync", "SyncAll", "SyncAll",

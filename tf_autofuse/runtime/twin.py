@@ -50,11 +50,23 @@ class TwinError(AutofuseError):
 
 
 @dataclass(frozen=True)
+class CallCount:
+    """How often an API call ran on elements of `item` bytes, and its 256-byte passes in all."""
+
+    api: str
+    item: int
+    calls: int
+    repeats: int
+
+
+@dataclass(frozen=True)
 class TwinResult:
     """Outputs and counters of a run.
 
     `gm_read` and `gm_written` hold bytes per buffer: inputs, outputs, workspace.
-    `vector_repeats` counts 256-byte passes of the vector unit.
+    `vector_repeats` counts 256-byte passes of the vector unit, `calls` says which calls made them.
+    `mte2_bytes` and `mte3_bytes` are moved by the two copy pipes in `mte2_copies` and
+    `mte3_copies` instructions; `scalar_bytes` by the scalar unit. All counts are sums over cores.
     """
 
     outputs: List[np.ndarray]
@@ -62,6 +74,12 @@ class TwinResult:
     gm_written: List[int]
     vector_instructions: int
     vector_repeats: int
+    mte2_bytes: int = 0
+    mte3_bytes: int = 0
+    mte2_copies: int = 0
+    mte3_copies: int = 0
+    scalar_bytes: int = 0
+    calls: Tuple[CallCount, ...] = ()
 
 
 class _Run(ctypes.Structure):
@@ -81,6 +99,21 @@ class _Run(ctypes.Structure):
         ("vector_cores", ctypes.c_int32),
         ("ub_bytes", ctypes.c_int32),
         ("check", ctypes.c_int32),
+        ("chip", ctypes.c_char_p),
+        ("lacks", ctypes.c_char_p),
+        ("npu_arch", ctypes.c_int32),
+        ("limits", ctypes.c_int64 * 5),
+    ]
+
+
+class _Call(ctypes.Structure):
+    """AscendcTwinCall of twin_driver.h."""
+
+    _fields_ = [
+        ("api", ctypes.c_char * 32),
+        ("item", ctypes.c_int64),
+        ("calls", ctypes.c_int64),
+        ("repeats", ctypes.c_int64),
     ]
 
 
@@ -90,6 +123,10 @@ class _Report(ctypes.Structure):
     _fields_ = [
         ("vector_instructions", ctypes.c_int64),
         ("vector_repeats", ctypes.c_int64),
+        ("pipe_bytes", ctypes.c_int64 * 4),
+        ("pipe_copies", ctypes.c_int64 * 4),
+        ("calls", _Call * 64),
+        ("call_count", ctypes.c_int64),
         ("core", ctypes.c_int64),
         ("line", ctypes.c_int32),
         ("api", ctypes.c_char * 64),
@@ -136,8 +173,9 @@ def run_twin(
 
     The entry takes the GM addresses of inputs, outputs, workspace and tiling data, in this order;
     parameters passed by value are read from the tiling bytes. `outputs` gives shape and dtype
-    name; bfloat16 arrays are uint16. Outputs start as bytes 0xCD. `platform` has `ub_bytes` (what
-    a kernel may use) and `vector_cores`.
+    name; bfloat16 arrays are uint16. Outputs start as bytes 0xCD. `platform` is a row of
+    platforms.py: its limits and, by its npu_arch, the element types and calls of the chip are what
+    the checks go by; names in its `lacks`, if it has one, are calls that the chip does not have.
     Raises TwinError for a broken rule, BuildError when the text does not compile.
     """
     library = _load(build_twin(source, entry))
@@ -150,7 +188,7 @@ def run_twin(
         memory[start : start + array.nbytes] = array.reshape(-1).view(np.uint8)
     run, report, keep = _arguments(memory, starts, sizes, kinds, tiling)
     run.tiling_key, run.block_dim, run.check = tiling_key, block_dim, int(check)
-    run.ub_bytes, run.vector_cores = platform.ub_bytes, platform.vector_cores
+    _describe(run, platform)
     if library.ascendc_twin_run(ctypes.byref(run), ctypes.byref(report)) != 0:
         raise TwinError(
             report.text.decode("utf-8", "replace"),
@@ -162,12 +200,38 @@ def run_twin(
         )
     for result, start in zip(results, starts[len(arrays) :]):
         result.reshape(-1).view(np.uint8)[:] = memory[start : start + result.nbytes]
+    return _result(results, keep, report)
+
+
+def _result(results: List[np.ndarray], keep: Dict[str, Any], report: _Report) -> TwinResult:
+    scalar, _, loads, stores = range(4)  # the pipes, as the report numbers them
+    calls = report.calls[: report.call_count]
     return TwinResult(
         results,
         list(keep["read"]),
         list(keep["written"]),
         report.vector_instructions,
         report.vector_repeats,
+        report.pipe_bytes[loads],
+        report.pipe_bytes[stores],
+        report.pipe_copies[loads],
+        report.pipe_copies[stores],
+        report.pipe_bytes[scalar],
+        tuple(CallCount(c.api.decode(), c.item, c.calls, c.repeats) for c in calls),
+    )
+
+
+def _describe(run: _Run, platform: Any) -> None:
+    """Fill in what the checks need of a chip."""
+    run.ub_bytes, run.vector_cores = platform.ub_bytes, platform.vector_cores
+    run.chip, run.npu_arch = platform.name.encode(), platform.npu_arch
+    run.lacks = "".join(name + " " for name in getattr(platform, "lacks", ())).encode()
+    run.limits[:] = (
+        platform.max_repeat,
+        platform.max_queue_buffers,
+        platform.max_buffers,
+        platform.max_copy_blocks,
+        platform.max_copy_bytes,
     )
 
 

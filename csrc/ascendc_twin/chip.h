@@ -1,0 +1,91 @@
+// What the chips differ in: element types of the calls, and calls that some lack. The tables of the
+// calls themselves are those of 2201; here stands where 3510 and 2002 depart from them, as the
+// type checks of the public headers have it.
+#ifndef ASCENDC_TWIN_CHIP_H_
+#define ASCENDC_TWIN_CHIP_H_
+
+#include "core.h"
+
+namespace ascendc_twin {
+
+constexpr uint32_t kArch2201 = 2201, kArch3510 = 3510, kArch2002 = 2002;
+
+constexpr uint32_t kFloats = kF16 | kF32;
+constexpr uint32_t kAllFloats = kFloats | kBf16;
+constexpr uint32_t kInts16And32 = kI16 | kU16 | kI32 | kU32;
+constexpr uint32_t kInts = kInts16And32 | kI8 | kU8 | kI64 | kU64;
+constexpr uint32_t kEverything = kAllFloats | kInts;
+constexpr uint32_t kArithmetic = kFloats | kI16 | kI32;
+constexpr uint32_t kShiftable = kInts16And32;
+
+// Element types of a call on 3510: of its count form and of its mask form.
+struct Types3510 {
+  const char* api;
+  uint32_t counted, masked;
+};
+constexpr Types3510 kTypes3510[] = {
+    {"Add", kEverything, kAllFloats | kInts16And32},
+    {"Sub", kEverything, kAllFloats | kInts16And32},
+    {"Mul", kEverything, kAllFloats | kInts16And32},
+    {"Max", kEverything, kAllFloats | kInts16And32},
+    {"Min", kEverything, kAllFloats | kInts16And32},
+    {"Div", kFloats | kInts16And32 | kI64 | kU64, kFloats | kInts16And32},
+    {"And", kInts, kInts16And32},
+    {"Or", kInts, kInts16And32},
+    {"Not", kInts | kFloats, kI16 | kU16},
+    {"Adds", kEverything & ~(kU16 | kU32), kAllFloats | kI16 | kI32},
+    {"Muls", kAllFloats | kI16 | kI32 | kI64 | kU64, kAllFloats | kI16 | kI32},
+    {"Maxs", kEverything & ~(kU16 | kU32), kAllFloats | kI16 | kI32},
+    {"Mins", kEverything & ~(kU16 | kU32), kAllFloats | kI16 | kI32},
+    {"ShiftLeft", kInts, kInts16And32},
+    {"ShiftRight", kInts, kInts16And32},
+    {"Abs", kFloats | kI8 | kI16 | kI32 | kI64, kFloats | kI16 | kI32},
+    {"Relu", kFloats | kI32 | kI64, kFloats | kI32},
+    {"Compare", kEverything, kAllFloats | kInts16And32},
+    {"Compares", kEverything, kAllFloats | kInts16And32},
+    {"CompareScalar", kEverything, kAllFloats | kInts16And32},
+    {"Select", kAllFloats | kInts16And32, kAllFloats | kInts16And32},
+    {"Duplicate", kEverything, kAllFloats | kInts16And32},
+    {"CreateVecIndex", kFloats | kI8 | kI16 | kI32 | kI64, kFloats | kI16 | kI32},
+    {"ReduceSum", kFloats | kI32 | kU32 | kI64 | kU64, kFloats},
+    {"ReduceMax", kFloats | kInts16And32 | kI64 | kU64, kFloats},
+    {"ReduceMin", kFloats | kInts16And32 | kI64 | kU64, kFloats},
+    {"WholeReduceSum", kFloats, kFloats | kI32 | kU32},
+    {"WholeReduceMax", kFloats, kFloats | kInts16And32},
+    {"WholeReduceMin", kFloats, kFloats | kInts16And32},
+};
+
+// Element types of a call on this run's chip; `types` are those of 2201.
+inline uint32_t TypesOf(const char* api, uint32_t types, bool counted) {
+  const uint32_t arch = This().device.npu_arch;
+  if (arch == kArch2002) return types & ~kBf16;
+  if (arch != kArch3510) return types;
+  for (const Types3510& row : kTypes3510) {
+    if (std::strcmp(row.api, api) == 0) return counted ? row.counted : row.masked;
+  }
+  return types;
+}
+
+template <class T>
+void RequireType(uint32_t types, const char* api, Loc at, bool counted = true) {
+  if (TypeInfo<T>::kBit & TypesOf(api, types, counted)) return;
+  Refuse(at, api, "dtype", "%s does not take %s%s", This().device.chip, TypeInfo<T>::kName,
+         counted ? "" : " in the mask form");
+}
+
+// Refuses a call that the chip is said to lack.
+inline void RequireCall(const char* api, Loc at) {
+  for (const std::string& name : This().device.lacks) {
+    if (name == api) Refuse(at, api, "chip", "%s has no %s", This().device.chip, api);
+  }
+}
+
+// Refuses a call that only 3510 has.
+inline void Require3510(const char* api, Loc at) {
+  if (This().device.npu_arch == kArch3510) return;
+  Refuse(at, api, "chip", "%s has no %s", This().device.chip, api);
+}
+
+}  // namespace ascendc_twin
+
+#endif  // ASCENDC_TWIN_CHIP_H_
