@@ -34,6 +34,7 @@ class NestClass(StepPrinter):
         self.title = "Nest%d%s" % (program.number, program.variant.capitalize())
         self.declared: Set[str] = set()
         self.dirty: Optional[Set[str]] = None
+        self.busy: Set[str] = set()
         self.comment = ""
         self.held = 0
 
@@ -356,13 +357,17 @@ class NestClass(StepPrinter):
         self.comment = origin or self.comment
 
     def _order(self, step: Step) -> None:
-        """A barrier when the step touches what an instruction since the last one wrote."""
-        names = read(step) + (written(step) or "",)
-        touched = {self._memory(n) for n in names}
-        if self.dirty is None or self.uses_scratch(step) or touched & self.dirty:
+        """A barrier when the step touches what an instruction since the last one wrote, or writes
+        what one of them reads."""
+        target = self._memory(written(step) or "")
+        sources = {self._memory(n) for n in read(step)}
+        dirty = self.dirty
+        if (dirty is None or self.uses_scratch(step) or (sources | {target}) & dirty
+                or target in self.busy):
             self.put("AscendC::PipeBarrier<PIPE_V>();")
-            self.dirty = set()
-        self.dirty.add(self._memory(written(step) or ""))
+            dirty, self.busy = set(), set()
+        self.dirty = dirty | {target}
+        self.busy = self.busy | sources
         if self.uses_scratch(step) and not isinstance(step, Compute):
             self.dirty = None
 

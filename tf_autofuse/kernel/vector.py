@@ -77,18 +77,19 @@ VECTOR_OPS: Dict[str, VectorOp] = {
 NAN_NOTE = frozenset(("max", "min"))
 
 ROUND_MODES: Dict[str, Dict[str, str]] = {
-    "float16": {"float32": "NONE", "int8": "RINT", "uint8": "RINT", "int16": "RINT",
+    "float16": {"float32": "NONE", "int8": "NONE", "uint8": "NONE", "int16": "RINT",
                 "int32": "RINT"},
     "bfloat16": {"float32": "NONE", "int32": "RINT"},
-    "float32": {"float16": "RINT", "bfloat16": "RINT", "int16": "RINT", "int32": "RINT",
+    "float32": {"float16": "NONE", "bfloat16": "RINT", "int16": "RINT", "int32": "RINT",
                 "int64": "RINT"},
     "int8": {"float16": "NONE"},
     "uint8": {"float16": "NONE"},
-    "int16": {"float16": "RINT", "float32": "NONE"},
-    "int32": {"float32": "RINT", "int16": "NONE", "int64": "NONE"},
+    "int16": {"float16": "NONE", "float32": "NONE"},
+    "int32": {"float32": "NONE", "int16": "NONE", "int64": "NONE"},
     "int64": {"float32": "RINT", "int32": "NONE"},
 }
-"""Casts the chip has, source to target, with the mode `cast` uses. RINT pairs know TRUNC too."""
+"""Casts the chip has, source to target, with the mode `cast` uses. Pairs from a float to an integer
+know TRUNC too. NONE rounds to the nearest where a pair rounds, and some chips take only that."""
 
 ITEM_BYTES: Dict[str, int] = {
     "float16": 2, "bfloat16": 2, "float32": 4, "int8": 1, "uint8": 1, "int16": 2, "int32": 4,
