@@ -104,6 +104,23 @@ __aicore__ inline void SpreadOne(const AscendC::LocalTensor<T>& dst,
   Sync<AscendC::HardEvent::S_V>();
 }
 """
+_COPY_ALONG = """\
+// `cols` elements from src, or (kRow false) its first block over and over.
+template <bool kRow, typename T>
+__aicore__ inline void CopyAlong(const AscendC::LocalTensor<T>& dst,
+                                 const AscendC::LocalTensor<T>& src, uint32_t cols) {
+  constexpr uint32_t kWidth = %(repeat)d / sizeof(T);
+  constexpr uint32_t kStep = kRow ? kWidth : 0;
+  const AscendC::CopyRepeatParams params(1, kRow ? 1 : 0, 8, kRow ? 8 : 0);
+  const uint32_t whole = cols / kWidth;
+  for (uint32_t k = 0; k < whole; k += %(most)d) {
+    const uint8_t repeat = Smaller(%(most)d, whole - k);
+    AscendC::Copy(dst[k * kWidth], src[k * kStep], kWidth, repeat, params);
+  }
+  const uint64_t rest = cols - whole * kWidth;
+  if (rest > 0) AscendC::Copy(dst[whole * kWidth], src[whole * kStep], rest, 1, params);
+}
+"""
 _SPREAD_ROW = """\
 // The row src in every row of the tile.
 template <typename T>
@@ -111,6 +128,10 @@ __aicore__ inline void SpreadRow(const AscendC::LocalTensor<T>& dst,
                                  const AscendC::LocalTensor<T>& src, uint32_t rows, uint32_t cols,
                                  uint32_t pitch) {
   constexpr uint32_t kWidth = %(repeat)d / sizeof(T);
+  if (rows * kWidth < cols) {
+    for (uint32_t r = 0; r < rows; ++r) CopyAlong<true>(dst[r * pitch], src, cols);
+    return;
+  }
   const uint16_t blocks = pitch * sizeof(T) / %(block)d;
   for (uint32_t c = 0; c < cols; c += kWidth) {
     const uint64_t mask = Smaller(kWidth, cols - c);
@@ -131,12 +152,18 @@ __aicore__ inline void SpreadColumn(const AscendC::LocalTensor<T>& dst,
                                     uint32_t cols, uint32_t pitch) {
   constexpr uint32_t kWidth = %(repeat)d / sizeof(T);
   constexpr uint32_t kBlock = %(block)d / sizeof(T);
-  const uint16_t blocks = pitch * sizeof(T) / %(block)d;
   for (uint32_t r = 0; r < rows; r += 2040) {
     AscendC::Brcb(scratch[r * kBlock], src[r], CeilDiv(Smaller(2040, rows - r), 8),
                   AscendC::BrcbRepeatParams(1, 8));
   }
   AscendC::PipeBarrier<PIPE_V>();
+  if (rows * kWidth < cols) {
+    for (uint32_t r = 0; r < rows; ++r) {
+      CopyAlong<false>(dst[r * pitch], scratch[r * kBlock], cols);
+    }
+    return;
+  }
+  const uint16_t blocks = pitch * sizeof(T) / %(block)d;
   for (uint32_t c = 0; c < cols; c += kWidth) {
     const uint64_t mask = Smaller(kWidth, cols - c);
     for (uint32_t r = 0; r < rows; r += %(most)d) {
@@ -182,17 +209,19 @@ __aicore__ inline void FoldRows%(call)s(const AscendC::LocalTensor<T>& acc,
                                    const AscendC::LocalTensor<T>& scratch, uint32_t rows,
                                    uint32_t cols, uint32_t pitch) {
   constexpr uint32_t kWidth = %(repeat)d / sizeof(T);
-  if (rows == 1) {
-    Fold%(call)s<kCopy>(acc, src, scratch, cols, kWidth);
+  const uint32_t blocks = pitch * sizeof(T) / %(block)d;
+  if (blocks > %(most)d || rows * kWidth * 8 < cols) {
+    for (uint32_t r = 0; r < rows; ++r) {
+      Fold%(call)s<kCopy>(acc[r * kWidth], src[r * pitch], scratch[r * pitch], cols, kWidth);
+    }
     return;
   }
-  const uint8_t blocks = pitch * sizeof(T) / %(block)d;
+  const AscendC::BinaryRepeatParams params(1, 1, 1, 8, 8, static_cast<uint8_t>(blocks));
   for (uint32_t c = 0; c < cols; c += kWidth) {
     const uint64_t mask = Smaller(kWidth, cols - c);
     for (uint32_t r = 0; r < rows; r += %(most)d) {
       const uint8_t repeat = Smaller(%(most)d, rows - r);
-      AscendC::%(call)s(acc[r * kWidth], acc[r * kWidth], src[r * pitch + c], mask, repeat,
-                   AscendC::BinaryRepeatParams(1, 1, 1, 8, 8, blocks));
+      AscendC::%(call)s(acc[r * kWidth], acc[r * kWidth], src[r * pitch + c], mask, repeat, params);
     }
     AscendC::PipeBarrier<PIPE_V>();
   }
@@ -240,11 +269,13 @@ __aicore__ inline void FinishHalves%(call)s(const AscendC::LocalTensor<T>& dst,
 """
 _NEEDS: Dict[str, Tuple[str, ...]] = {
     "LoadTile": ("RowGap",), "StoreTile": ("RowGap",), "LoadOrRepeat": ("LoadRow",),
+    "SpreadRow": ("CopyAlong",), "SpreadColumn": ("CopyAlong",),
 }
 _TEXTS = (
     ("LoadRow", _LOAD_ROW), ("StoreRow", _STORE_ROW), ("RowGap", _TILE_SHAPE),
     ("LoadTile", _LOAD_TILE), ("StoreTile", _STORE_TILE), ("LoadOrRepeat", _LOAD_OR_REPEAT),
-    ("SpreadOne", _SPREAD_ONE), ("SpreadRow", _SPREAD_ROW), ("SpreadColumn", _SPREAD_COLUMN),
+    ("CopyAlong", _COPY_ALONG), ("SpreadOne", _SPREAD_ONE), ("SpreadRow", _SPREAD_ROW),
+    ("SpreadColumn", _SPREAD_COLUMN),
 )
 _CALLS = (
     ("Add", "Sum", "", "total + next"),

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional, Tuple
 
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.ir import Accumulate, Broadcast, Finish, Kernel, Program, Sync, walk_steps
+from tf_autofuse.kernel.ir import Kernel, Program, Sync, walk_steps
 from tf_autofuse.kernel.layout import LANE_BYTES, UNIT, layout
 from tf_autofuse.kernel.vector import ITEM_BYTES
 from tf_autofuse.platforms import Platform, platform
 from tf_autofuse.tiling.cost import FINE, costs
 
 MAX_ROWS = 4095
-MAX_ROW_PITCH = 2040
-"""Longest pitch (elements) that row-wise instructions reach: 255 blocks of 8 float32."""
+LANES = 64
+"""Elements of a vector register that the cost of row-wise calls reckons with."""
 
 FOLD_COLUMNS = 1024
 """Widest tile of a column reduction: the tile must have rows enough to fold them by halves."""
@@ -26,8 +26,9 @@ FOLD_COLUMNS = 1024
 CUTS = 5
 """Tile widths tried: the widest, up to three more cuts, and one that fills the cores."""
 
-SPLIT_WAVES = (1, 2, 4)
-"""Shares of a split per core that are tried: more of them leave less idle time at the end."""
+SPLIT_WAVES = (4, 2, 1)
+"""Shares of a split per core that are tried. More of them leave less idle time, so that fewer must
+be cheaper by a sixteenth."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,10 @@ class Form:
     has_y: bool
     y_kept: bool
     x_kept: bool
-    row_wise: bool
     resident: bool
     split: bool
     syncs: int
-    results: int
+    row_wise: Tuple[int, int]
     lines: Tuple[int, ...]
 
     def weights(self, depth: int) -> Tuple[int, ...]:
@@ -57,9 +57,9 @@ class Form:
 
     def values(self) -> List[int]:
         """All fields as integers, in the order of the C++ structure."""
-        flags = (self.has_y, self.y_kept, self.x_kept, self.row_wise, self.resident, self.split)
+        flags = (self.has_y, self.y_kept, self.x_kept, self.resident, self.split)
         return (list(self.once) + list(self.double) + [self.pitch] + [int(f) for f in flags]
-                + [self.syncs, self.results] + list(self.lines))
+                + [self.syncs] + list(self.row_wise) + list(self.lines))
 
 
 @dataclass(frozen=True)
@@ -109,17 +109,14 @@ def form(program: Program, chip: Platform) -> Form:
     once, twice = place.total(0).parts(), place.total(1).parts()
     steps = list(walk_steps(program.steps))
     smallest = min([ITEM_BYTES[b.dtype] for b in program.buffers if b.dtype != "mask"] or [4])
-    row_wise = any(isinstance(s, (Broadcast, Finish)) or isinstance(s, Accumulate)
-                   and program.buffer(s.dst).shape == "lanes" for s in steps)
     cost = costs(program, chip)
     lines = [n for line in cost.task + cost.walk for n in line.values()]
     nest = program.nest
     return Form(
         once, tuple(b - a for a, b in zip(once, twice)), chip.block_bytes // min(smallest, 4),
-        program.y is not None, program.y in nest.kept, program.x in nest.kept, row_wise,
+        program.y is not None, program.y in nest.kept, program.x in nest.kept,
         program.variant == "resident", program.variant == "split",
-        sum(isinstance(s, Sync) for s in steps), sum(len(p.reduces) for p in nest.passes),
-        tuple(lines))
+        sum(isinstance(s, Sync) for s in steps), cost.row_wise, tuple(lines))
 
 
 def fits(program: Program, chip: Platform) -> bool:
@@ -180,8 +177,6 @@ def solve_form(f: Form, n: Extents, cores: int, ub: int, r: Rates,
         w = f.weights(depth)
         rows = n.ny if f.resident and f.has_y and not f.y_kept else 1
         longest = _longest(w, rows, ub) if rows <= MAX_ROWS else 0
-        if f.row_wise and rows > 1:
-            longest = min(longest, MAX_ROW_PITCH // UNIT * UNIT)
         if f.has_y and not f.y_kept and f.x_kept:
             longest = min(longest, FOLD_COLUMNS)
         whole = f.resident and not f.x_kept
@@ -222,7 +217,7 @@ def _width(f: Form, n: Extents, cores: int, top: int, cut: int, ty: int) -> int:
 def _rows(f: Form, w: Tuple[int, ...], n: Extents, least: int, tx: int, ub: int) -> int:
     """Most rows of `tx` columns that fit UB."""
     pitch = _up(tx, f.pitch)
-    if least > 1 or not f.has_y or f.row_wise and pitch > MAX_ROW_PITCH:
+    if least > 1 or not f.has_y:
         return least
     room = (ub - w[4]) * 8 - w[1] * _up(pitch, UNIT) - (w[0] + w[2]) * (UNIT - 1)
     rows = room // max(1, w[0] * pitch + w[2] + w[3] * LANE_BYTES * 8)
@@ -251,7 +246,7 @@ def _balance(f: Form, n: Extents, cores: int, depth: int, ty: int, tx: int, r: R
             each = max(1, _ceil(n.around * _ceil(n.nx, tx), parts))
             cols = max(1, min(tx, _up(_ceil(n.nx * n.around, parts * each), UNIT)))
         found = _priced(f, n, cores, depth, rows, cols, parts, r, variant)
-        if found is not None and (best is None or found.cost < best.cost):
+        if found is not None and (best is None or found.cost + found.cost // 16 < best.cost):
             best = found
     return best
 
@@ -278,15 +273,18 @@ def _cost(f: Form, r: Rates, rows: int, cols: int, units: int, walks: int, cores
     """Predicted 1/4096 cycles of the core with the most work."""
     shared = min(cores, units) * r.gm // 16
     load, store = max(r.load, shared), max(r.store, shared)
-    pipes = [0, 0, 0]
+    calls = min(rows, _ceil(cols, LANES))
+    pipes, moved = [0, (f.row_wise[0] + f.row_wise[1] * walks) * calls, 0], 0
     for at in range(6):
         head, row, column, element = f.lines[4 * at:4 * at + 4]
-        rate = (load, 1, store)[at % 3]
-        value = head + (row * rows + column * cols + element * rows * cols) * rate
-        pipes[at % 3] += value * (1 if at < 3 else walks)
+        amount = row * rows + column * cols + element * rows * cols
+        times = 1 if at < 3 else walks
+        pipes[at % 3] += (head + amount * (load, 1, store)[at % 3]) * times
+        moved += amount * times if at % 3 != 1 else 0
     most = _ceil(units, cores)
     overlap = depth > 1 and most * walks > 1
-    unit = max(pipes) if overlap else sum(pipes)
+    # Loads and stores share global memory however well they overlap.
+    unit = max(max(pipes), moved * shared) if overlap else sum(pipes)
     return most * unit + f.syncs * r.sync
 
 

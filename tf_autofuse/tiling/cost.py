@@ -53,18 +53,24 @@ class Line:
 
 @dataclass(frozen=True)
 class Costs:
-    """Load, vector and store lines per task and per walked tile."""
+    """Load, vector and store lines per task and per walked tile.
+
+    `row_wise` are the heads (per task, per walk) of vector work that is called once for each row
+    or once for each register of columns, whichever is less.
+    """
 
     task: Tuple[Line, Line, Line]
     walk: Tuple[Line, Line, Line]
+    row_wise: Tuple[int, int]
 
 
 def costs(program: Program, chip: Platform) -> Costs:
     """The cost of `program`; what it holds between tasks is left out."""
-    sums: Dict[str, List[Line]] = {"block": [Line()] * 3, "walk": [Line()] * 3}
+    sums: Dict[str, List[Line]] = {"block": [Line()] * 4, "walk": [Line()] * 4}
     _sum(program, chip, program.steps, "block", sums)
-    task, walk = tuple(sums["block"]), tuple(sums["walk"])
-    return Costs(task, walk)  # type: ignore[arg-type]
+    task, walk = sums["block"], sums["walk"]
+    return Costs((task[0], task[1], task[2]), (walk[0], walk[1], walk[2]),
+                 (task[3].head, walk[3].head))
 
 
 def _sum(program: Program, chip: Platform, steps: Tuple[Step, ...], scope: str,
@@ -78,45 +84,50 @@ def _sum(program: Program, chip: Platform, steps: Tuple[Step, ...], scope: str,
         elif isinstance(step, (CopyOut, StorePart)):
             sums[scope][2] += _copy(program, step.src, chip.store.head)
         else:
-            sums[scope][1] += _vector(program, chip, step)
+            line, calls = _vector(program, chip, step)
+            sums[scope][1] += line
+            sums[scope][3] += Line(calls)
 
 
 def _copy(program: Program, name: str, head: float) -> Line:
     buffer = program.buffer(name)
-    return _shaped(buffer.shape, head, 0.0, ITEM_BYTES[buffer.dtype])
+    return _shaped(buffer.shape, head, ITEM_BYTES[buffer.dtype])
 
 
-def _shaped(shape: str, head: float, column_head: float, per_element: int) -> Line:
+def _shaped(shape: str, head: float, per_element: int) -> Line:
     return Line(
         round(head * FINE) + (per_element if shape == "1" else 0),
         per_element * 64 if shape == "lanes" else per_element if shape == "y" else 0,
-        round(column_head * FINE / 64) + (per_element if shape == "x" else 0),
+        per_element if shape == "x" else 0,
         per_element if shape == "yx" else 0,
     )
 
 
-def _vector(program: Program, chip: Platform, step: Step) -> Line:
+def _vector(program: Program, chip: Platform, step: Step) -> Tuple[Line, int]:
+    """Cost of a vector step, and the head of its row-wise calls."""
     if isinstance(step, Fill):
-        return _call(program, chip, "fill", step.dst)
+        return _call(program, chip, "fill", step.dst), 0
     if isinstance(step, Compute):
         kept = step.dst if program.buffer(step.dst).dtype != "mask" else step.srcs[0]
-        return _call(program, chip, step.op, kept)
+        return _call(program, chip, step.op, kept), 0
     if isinstance(step, Broadcast):
         if program.buffer(step.src).shape == "1":
-            return _call(program, chip, "fill", step.dst) + Line(round(_SCALAR_READ * FINE))
-        return _call(program, chip, "copy", step.dst, row_wise=True)
+            return _call(program, chip, "fill", step.dst) + Line(round(_SCALAR_READ * FINE)), 0
+        line = _call(program, chip, "copy", step.dst)
+        return line, line.head
     if isinstance(step, Accumulate):
-        row_wise = program.buffer(step.dst).shape == "lanes" and program.y is not None
-        line = _call(program, chip, "add", step.src, row_wise)
-        return line + Line(0 if row_wise else line.head * _FOLD_LEVELS)
+        line = _call(program, chip, "add", step.src)
+        if program.buffer(step.dst).shape == "lanes" and program.y is not None:
+            return line, line.head
+        return line + Line(line.head * _FOLD_LEVELS if step.scratch else 0), 0
     if isinstance(step, Finish):
         cost = chip.cost("lane_reduce")
-        return Line(round(cost.head * FINE), round(cost.rate * FINE))
-    return Line()
+        return Line(round(cost.head * FINE), round(cost.rate * FINE)), 0
+    return Line(), 0
 
 
-def _call(program: Program, chip: Platform, op: str, name: str, row_wise: bool = False) -> Line:
-    """One instruction on the buffer; a row-wise one is called for every 64 columns."""
+def _call(program: Program, chip: Platform, op: str, name: str) -> Line:
+    """One instruction on the buffer."""
     buffer, cost = program.buffer(name), chip.cost(op)
     per_element = round(cost.per_element(ITEM_BYTES.get(buffer.dtype, 4)) * FINE)
-    return _shaped(buffer.shape, cost.head, cost.head if row_wise else 0.0, per_element)
+    return _shaped(buffer.shape, cost.head, per_element)

@@ -2,19 +2,19 @@
 from __future__ import annotations
 
 from tf_autofuse.kernel.layout import LANE_BYTES, UNIT
-from tf_autofuse.tiling import CUTS, FOLD_COLUMNS, MAX_ROW_PITCH, MAX_ROWS, SPLIT_WAVES
+from tf_autofuse.tiling import CUTS, FOLD_COLUMNS, LANES, MAX_ROWS, SPLIT_WAVES
 
 _CONSTANTS = """\
 enum : int64_t {
   kUnit = %d,           // buffers hold multiples of this many elements
   kLaneBits = %d,     // a vector register
   kMaxRows = %d,       // bursts of one copy
-  kMaxRowPitch = %d,   // reach of row-wise instructions
   kFoldColumns = %d,   // widest tile of a column reduction
-  kCuts = %d              // tile widths tried
+  kCuts = %d,             // tile widths tried
+  kLanes = %d            // elements of a register in row-wise costs
 };
 static const int64_t kSplitWaves[] = {%s};  // shares of a split per core that are tried
-""" % (UNIT, LANE_BYTES * 8, MAX_ROWS, MAX_ROW_PITCH, FOLD_COLUMNS, CUTS,
+""" % (UNIT, LANE_BYTES * 8, MAX_ROWS, FOLD_COLUMNS, CUTS, LANES,
        ", ".join(map(str, SPLIT_WAVES)))
 
 SOLVER = _CONSTANTS + """
@@ -25,10 +25,11 @@ struct AutofuseLaunch {
 
 // A program: UB weights (bits per element of tile, row and column, registers per row, bytes) of
 // what is there once and of double buffers, its form, and cycles / 4096 of load, vector and store
-// (head, per row, column and element), per task and per walked tile.
+// (head, per row, column and element), per task and per walked tile; `row_wise` heads are paid once
+// per row or once per register of columns.
 struct TilingForm {
   int64_t once[5], doubled[5];
-  int64_t pitch, has_y, y_kept, x_kept, row_wise, resident, split, syncs, results;
+  int64_t pitch, has_y, y_kept, x_kept, resident, split, syncs, row_wise[2];
   int64_t lines[24];
 };
 struct TilingRates {
@@ -57,7 +58,7 @@ static int64_t tiling_longest(const int64_t* w, int64_t rows, int64_t ub) {
 static int64_t tiling_rows(const TilingForm& f, const int64_t* w, const TilingExtents& n,
                            int64_t least, int64_t tx, int64_t ub) {
   const int64_t pitch = tiling_up(tx, f.pitch);
-  if (least > 1 || !f.has_y || (f.row_wise && pitch > kMaxRowPitch)) return least;
+  if (least > 1 || !f.has_y) return least;
   const int64_t room =
       (ub - w[4]) * 8 - w[1] * tiling_up(pitch, kUnit) - (w[0] + w[2]) * (kUnit - 1);
   const int64_t rows = room / tiling_max(1, w[0] * pitch + w[2] + w[3] * kLaneBits);
@@ -84,15 +85,19 @@ static int64_t tiling_cost(const TilingForm& f, const TilingRates& r, int64_t ro
                            int64_t units, int64_t walks, int64_t cores, int64_t depth) {
   const int64_t shared = tiling_min(cores, units) * r.gm / 16;
   const int64_t rate[3] = {tiling_max(r.load, shared), 1, tiling_max(r.store, shared)};
-  int64_t pipes[3] = {0, 0, 0};
+  const int64_t calls = tiling_min(rows, tiling_ceil(cols, kLanes));
+  int64_t pipes[3] = {0, (f.row_wise[0] + f.row_wise[1] * walks) * calls, 0}, moved = 0;
   for (int at = 0; at < 6; ++at) {
     const int64_t* line = f.lines + 4 * at;
-    const int64_t moved = line[1] * rows + line[2] * cols + line[3] * rows * cols;
-    pipes[at % 3] += (line[0] + moved * rate[at % 3]) * (at < 3 ? 1 : walks);
+    const int64_t amount = line[1] * rows + line[2] * cols + line[3] * rows * cols;
+    const int64_t times = at < 3 ? 1 : walks;
+    pipes[at % 3] += (line[0] + amount * rate[at % 3]) * times;
+    if (at % 3 != 1) moved += amount * times;
   }
   const int64_t most = tiling_ceil(units, cores);
   const int64_t unit = depth > 1 && most * walks > 1
-                           ? tiling_max(tiling_max(pipes[0], pipes[1]), pipes[2])
+                           ? tiling_max(tiling_max(pipes[0], pipes[1]),
+                                        tiling_max(pipes[2], moved * shared))
                            : pipes[0] + pipes[1] + pipes[2];
   return most * unit + f.syncs * r.sync;
 }
@@ -151,7 +156,7 @@ static bool tiling_balance(const TilingForm& f, const TilingExtents& n, const Ti
     }
     TilingChoice found = {};
     if (!tiling_priced(f, n, r, cores, depth, rows, cols, parts, &found)) continue;
-    if (!any || found.cost < out->cost) *out = found;
+    if (!any || found.cost + found.cost / 16 < out->cost) *out = found;
     any = true;
   }
   return any;
@@ -165,7 +170,6 @@ static bool tiling_form(const TilingForm& f, const TilingExtents& n, const Tilin
     for (int i = 0; i < 5; ++i) w[i] = f.once[i] + depth * f.doubled[i];
     const int64_t rows = f.resident && f.has_y && !f.y_kept ? n.ny : 1;
     int64_t longest = rows <= kMaxRows ? tiling_longest(w, rows, ub) : 0;
-    if (f.row_wise && rows > 1) longest = tiling_min(longest, kMaxRowPitch / kUnit * kUnit);
     if (f.has_y && !f.y_kept && f.x_kept) longest = tiling_min(longest, kFoldColumns);
     if (longest < (f.resident && !f.x_kept ? n.nx : kUnit)) continue;
     bool any = false;
