@@ -1,5 +1,5 @@
 // The GE operator AutofusedKernel: one type for all fused kernels, each known by its key.
-#include <cstring>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,13 +16,21 @@ namespace autofuse {
 namespace {
 
 // Places of the attributes in op_proto.h.
-enum Attribute : size_t { kKernelKey, kSpec, kBundleDir, kOutputDtypes };
+enum Attribute : size_t {
+  kKernelKey,
+  kSpec,
+  kBundleDir,
+  kOutputDtypes,
+  kAutofuseName,
+  kVectorCores
+};
 
 // What the attributes of a node say.
 struct NodeFacts {
   std::string key;
   std::string bundle_dir;
   ShapeSpec spec;
+  int64_t granted_cores = 0;  // 0: all
 };
 
 bool ReadText(const gert::RuntimeAttrs* attrs, size_t index, std::string* text) {
@@ -41,6 +49,8 @@ bool ReadFacts(Context* context, NodeFacts* facts, std::string* error) {
     return false;
   }
   (void)ReadText(attrs, kBundleDir, &facts->bundle_dir);
+  const int64_t* cores = attrs->GetAttrNum() > kVectorCores ? attrs->GetInt(kVectorCores) : nullptr;
+  facts->granted_cores = cores == nullptr ? 0 : *cores;
   if (!ShapeSpec::Parse(spec, &facts->spec, error)) return false;
   if (facts->spec.inputs().size() != context->GetComputeNodeInputNum()) {
     *error = "the spec has " + std::to_string(facts->spec.inputs().size()) + " inputs, the node " +
@@ -228,7 +238,7 @@ class AutofusedKernel : public ge::EagerExecuteOp,
       return false;
     }
     if (empty) return true;
-    if (!Solve(*kernel, facts.spec, flat.data(), sizes.data(), context, &launch, error)) {
+    if (!Solve(*kernel, facts, flat.data(), sizes.data(), context, &launch, error)) {
       return false;
     }
     launch.together = kernel->tiling.together();
@@ -261,13 +271,15 @@ class AutofusedKernel : public ge::EagerExecuteOp,
   }
 
   // Tiling data, number of blocks and workspace.
-  static bool Solve(const DeviceKernel& kernel, const ShapeSpec& spec, const int64_t* flat,
+  static bool Solve(const DeviceKernel& kernel, const NodeFacts& facts, const int64_t* flat,
                     const int64_t* sizes, gert::EagerOpExecutionContext* context, Launch* launch,
                     std::string* error) {
+    const ShapeSpec& spec = facts.spec;
     std::vector<int64_t> merged(spec.merged_axes()), strides(spec.stride_count());
     spec.MergeSizes(sizes, merged.data());
     spec.Strides(flat, strides.data());
-    const int64_t cores = VectorCores();
+    int64_t cores = VectorCores();
+    if (facts.granted_cores > 0) cores = std::min(cores, facts.granted_cores);
     if (cores <= 0) {
       *error = "the runtime does not say how many vector cores the device has";
       return false;

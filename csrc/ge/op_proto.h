@@ -12,6 +12,7 @@ namespace ge {
 // bundle_dir     folder of the bundle where the graph was fused
 // output_dtypes  ge::DataType of every output
 // autofuse_name  the node's name before GE renamed it
+// vector_cores   most vector cores that the user grants the node; 0: all
 REG_OP(AutofusedKernel)
     .DYNAMIC_INPUT(x, TensorType::ALL())
     .DYNAMIC_OUTPUT(y, TensorType::ALL())
@@ -20,6 +21,7 @@ REG_OP(AutofusedKernel)
     .ATTR(bundle_dir, String, "")
     .ATTR(output_dtypes, ListInt, {})
     .ATTR(autofuse_name, String, "")
+    .ATTR(vector_cores, Int, 0)
     .OP_END_FACTORY_REG(AutofusedKernel)
 
 }  // namespace ge

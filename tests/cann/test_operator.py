@@ -109,6 +109,14 @@ def test_a_kernel_is_compiled_once_and_runs(op, kernel, static):
     assert op.library.fake_compiles() == before + 1
 
 
+@pytest.mark.parametrize("granted", [0, 3])
+def test_no_more_cores_than_granted(op, kernel, granted):
+    node = op.node(kernel, arrays(400))
+    op.library.fake_node_cores(node, ctypes.c_int64(granted))
+    assert op.call("Execute", node) == 0, op.log()
+    assert op.library.fake_blocks() == (granted or 8)
+
+
 def test_shapes_and_types_are_inferred(op, kernel):
     node = op.node(kernel, [(7, 40), (40,)], data=False)
     assert op.call("InferShape", node) == 0, op.log()

@@ -118,6 +118,8 @@ def test_settings_must_agree_and_go_on_to_the_fused_node(tmp_path, attrs):
     key, value = next(iter(attrs.items()))
     done = compile_graph(chain_with(attrs), tmp_path)
     assert done.fused().get_attr(key) == value
+    granted = int(attrs.get("_op_vectorcore_num", 0))
+    assert done.fused().get_attr("vector_cores") == granted
     done = compile_graph(chain_with(attrs, second={}), tmp_path)
     assert done.code == 0 and not done.nodes("AutofusedKernel")
 

@@ -76,12 +76,13 @@ class Context:
     """An execution context with one input of [3, 40] at address 100."""
 
     def __init__(self, folder, spec):
-        self.values = ["key", spec, folder, [0]]
+        self.values = ["key", spec, folder, [0], "name", 2]
         self.outputs = []
 
     def get_attrs(self):
         return types.SimpleNamespace(
-            get_str=self.values.__getitem__, get_list_int=self.values.__getitem__)
+            get_str=self.values.__getitem__, get_list_int=self.values.__getitem__,
+            get_int=self.values.__getitem__)
 
     def get_input_num(self):
         return 1
@@ -127,4 +128,4 @@ def test_a_launch_passes_inputs_outputs_workspace_and_tiling(tmp_path, monkeypat
     assert acl.arguments[:3] == [100, 200, 0]
     assert acl.tiling_bytes % 8 == 0 and acl.tiling_bytes > 0
     function, blocks, stream = acl.launched[0]
-    assert (function, stream) == (7, 9) and 1 <= blocks <= 48
+    assert (function, stream) == (7, 9) and 1 <= blocks <= 2

@@ -5,7 +5,7 @@ from typing import Any, Dict, List, NamedTuple, Tuple
 
 from tf_autofuse.autofuse.api import api_of, build_like
 from tf_autofuse.cluster.clusterer import Cluster
-from tf_autofuse.cluster.view import GraphView
+from tf_autofuse.cluster.view import GraphView, read_attr
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.ge.builder import GraphBuilder
 from tf_autofuse.ge.reading import dims_of
@@ -103,9 +103,16 @@ def _attributes(view: GraphView, cluster: Cluster, fused: FusedNode) -> Dict[str
         "host_library": fused.host_library,
         "bundle_dir": fused.bundle_dir,
         "output_dtypes": types,
+        "vector_cores": _granted_cores(cluster),
         "op_names": [node.name for node in cluster.nodes],
         "op_types": [node.type for node in cluster.nodes],
     }
+
+
+def _granted_cores(cluster: Cluster) -> int:
+    """What the user set as `_op_vectorcore_num` on all members; 0 when nothing is set."""
+    text = str(read_attr(cluster.nodes[0].handle, "_op_vectorcore_num") or "")
+    return int(text) if text.isdigit() else 0
 
 
 def _desc(desc: Any) -> TensorDesc:

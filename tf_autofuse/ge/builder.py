@@ -15,7 +15,8 @@ STAGE = "build graph"
 InputRef = Optional[Tuple[str, int]]
 
 #: Attributes of a fused node that csrc/ge/op_proto.h declares, in its order: GE's runtime counts them.
-AUTOFUSED_ATTRS = ("kernel_key", "spec", "bundle_dir", "output_dtypes", "autofuse_name")
+AUTOFUSED_ATTRS = ("kernel_key", "spec", "bundle_dir", "output_dtypes", "autofuse_name",
+                   "vector_cores")  # fmt: skip
 
 # Prototype notes GE keeps on a node (0 = required, 1 = optional, 2 = dynamic input; outputs: 0, 1).
 _PROTOTYPES: Dict[str, Tuple[Tuple[str, int], Tuple[str, int], Tuple[str, ...]]] = {

@@ -9,7 +9,8 @@ import logging
 import os
 
 LOG = logging.getLogger("tf_autofuse.operator")
-KERNEL_KEY, SPEC, BUNDLE_DIR, OUTPUT_DTYPES = range(4)  # places in csrc/ge/op_proto.h
+# Places in csrc/ge/op_proto.h.
+KERNEL_KEY, SPEC, BUNDLE_DIR, OUTPUT_DTYPES, _, GRANTED_CORES = range(6)
 LIBRARY = "libautofuse_tiling.so"
 VECTOR_CORES = 201  # ACL_DEV_ATTR_VECTOR_CORE_NUM
 
@@ -100,6 +101,7 @@ def execute(ctx):
     ]
     device = check(acl.rt.get_device(), "get_device")
     cores = check(acl.rt.get_device_info(device, VECTOR_CORES), "get_device_info")
+    cores = min(cores, attrs.get_int(GRANTED_CORES) or cores)
     tiling, blocks, workspace = kernel.solve(bound, cores)
     scratch = ctx.malloc_workspace(workspace) if workspace else 0
     addresses = [int(tensor.addr) for tensor in inputs + outputs] + [scratch]

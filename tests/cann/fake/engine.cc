@@ -34,6 +34,11 @@ std::string& Log() {
   return log;
 }
 
+int& Blocks() {
+  static int count = 0;
+  return count;
+}
+
 int& Compiles() {
   static int count = 0;
   return count;
@@ -99,7 +104,8 @@ const char* fake_prototype_attribute(size_t index) {
 void* fake_node(const char* key, const char* spec, const char* folder, int outputs,
                 int static_graph) {
   auto* node = new gert::FakeNode;
-  node->attrs.texts = {key, spec, folder, "", "name"};
+  node->attrs.texts = {key, spec, folder, "", "name", ""};
+  node->attrs.lists[5].values = {0};
   node->attrs.lists[3].values.assign(outputs, ge::DT_FLOAT);
   node->outputs.resize(outputs);
   node->static_graph = static_graph != 0;
@@ -116,6 +122,12 @@ void fake_node_input(void* node, const int64_t* dims, int rank, const float* dat
   }
   static_cast<gert::FakeNode*>(node)->inputs.push_back(tensor);
 }
+
+void fake_node_cores(void* node, int64_t cores) {
+  static_cast<gert::FakeNode*>(node)->attrs.lists[5].values = {cores};
+}
+
+int fake_blocks() { return fake::Blocks(); }
 
 uint32_t fake_call(void* op, void* node, const char* what) {
   auto* fake_node = static_cast<gert::FakeNode*>(node);

@@ -19,6 +19,7 @@ void* Allocate(size_t bytes, int32_t kind);
 const Buffer* Find(void* address);
 std::string& Log();
 int& Compiles();
+int& Blocks();  // of the last launch
 
 }  // namespace fake
 

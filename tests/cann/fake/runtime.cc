@@ -86,6 +86,7 @@ aclError Launch(aclrtFuncHandle function, uint32_t blocks, const void* args, siz
     kinds.push_back(tensors ? buffer->kind : 2);
   }
   if (tensors) return 107002;
+  fake::Blocks() = static_cast<int>(blocks);
   char text[512];
   const auto* tiling = reinterpret_cast<const uint8_t*>(words + pointers.size());
   const size_t rest = size - pointers.size() * sizeof(uint64_t);

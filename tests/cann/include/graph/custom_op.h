@@ -89,6 +89,11 @@ class RuntimeAttrs {
     return found == lists.end() ? nullptr : &found->second;
   }
 
+  const int64_t* GetInt(size_t index) const {
+    const auto* list = GetListInt(index);
+    return list == nullptr ? nullptr : list->GetData();
+  }
+
   std::vector<std::string> texts;  // one per attribute; empty for lists
   std::map<size_t, TypedContinuousVector<int64_t>> lists;
 };

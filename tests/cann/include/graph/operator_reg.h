@@ -13,6 +13,7 @@ struct TensorType {
   static TensorType ALL() { return TensorType(); }
 };
 using String = std::string;
+using Int = int64_t;
 using ListInt = std::vector<int64_t>;
 
 // The last prototype that was declared.
