@@ -14,7 +14,7 @@ from tf_autofuse.ge.types import Format
 STAGE = "build graph"
 InputRef = Optional[Tuple[str, int]]
 
-#: Attributes of a fused node that csrc/ge/op_proto.h declares, in its order: GE's runtime counts them.
+#: Attributes of a fused node as csrc/ge/op_proto.h declares them: GE's runtime counts places.
 AUTOFUSED_ATTRS = ("kernel_key", "spec", "bundle_dir", "output_dtypes", "autofuse_name",
                    "vector_cores")  # fmt: skip
 
