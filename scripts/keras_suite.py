@@ -1,12 +1,13 @@
 """Keras's own tests, unfused and fused: what passes without autofuse must pass with it.
 
-python scripts/keras_suite.py                 layers, activations, losses, optimizers, metrics, trainer
+python scripts/keras_suite.py                              the parts below
 python scripts/keras_suite.py losses layers/normalization      parts of keras.src
 
 Runs in the environment of the quickstart. Exit 1 when a test changes or no kernel was used.
 """
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -24,9 +25,9 @@ PARTS = (
 
 def run(parts: List[str], fuse: bool) -> Dict[str, Any]:
     """Results by test, and the kernels used."""
-    import keras
-
-    source = os.path.join(os.path.dirname(keras.__file__), "src")
+    spec = importlib.util.find_spec("keras")
+    assert spec is not None and spec.origin is not None, "keras is not installed"
+    source = os.path.join(os.path.dirname(spec.origin), "src")
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "results.json")
         environment = dict(

@@ -1,4 +1,4 @@
-"""pytest plug-in for scripts/keras_suite.py: fuse while Keras's own tests run, and keep the results.
+"""pytest plug-in for scripts/keras_suite.py: fuse while Keras's own tests run, keep the results.
 
 Set AUTOFUSE_SUITE_OUT to the JSON file to write; AUTOFUSE_SUITE_FUSE=1 switches fusing on.
 """
