@@ -1,5 +1,5 @@
 /* More real functions. As in vector_math.h a float32 function is evaluated in double and rounded
- * once. Those above `Through the C library` vectorise; the others call it element by element.
+ * once. They vectorise, but for those below `Element by element`.
  *
  * The coefficients of erf_near are a Chebyshev fit of erf(x) / x in x * x on |x| <= 1 with a
  * relative error of 1e-12, those of erfcx a fit of e^(x*x) erfc(x) in (x - 4) / (x + 4) on
@@ -187,10 +187,20 @@ AF_INLINE double math_softsign_grad(double dy, double x) {
 }
 AF_ROUNDED_2(softsign_grad)
 
-/* Through the C library. */
-#define AF_LIBRARY_1(name)                                               \
-  AF_INLINE double math_##name(double x) { return __builtin_##name(x); } \
-  AF_ROUNDED_1(name)
+/* Through the C library. Its vector forms (libmvec) are good to 4 units of a double, so that they
+ * serve float32; loops over double call the scalar ones. */
+#if defined(__x86_64__) && defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 35)
+#define AF_VECTOR_FORM __attribute__((simd("notinbranch"), const))
+#endif
+#endif
+#ifndef AF_VECTOR_FORM
+#define AF_VECTOR_FORM __attribute__((const))
+#endif
+#define AF_LIBRARY_1(name)                                                         \
+  extern "C" AF_VECTOR_FORM double wide_##name(double) __asm__(#name);             \
+  AF_INLINE float math_##name(float x) { return (float)wide_##name((double)x); }   \
+  AF_INLINE double math_##name(double x) { return __builtin_##name(x); }
 AF_LIBRARY_1(sin)
 AF_LIBRARY_1(cos)
 AF_LIBRARY_1(tan)
@@ -200,8 +210,11 @@ AF_LIBRARY_1(atan)
 AF_LIBRARY_1(asinh)
 AF_LIBRARY_1(acosh)
 AF_LIBRARY_1(atanh)
+extern "C" AF_VECTOR_FORM double wide_atan2(double, double) __asm__("atan2");
+AF_INLINE float math_atan2(float y, float x) { return (float)wide_atan2((double)y, (double)x); }
 AF_INLINE double math_atan2(double y, double x) { return __builtin_atan2(y, x); }
-AF_ROUNDED_2(atan2)
+
+/* Element by element. */
 AF_INLINE double math_fmod(double x, double y) { return __builtin_fmod(x, y); }
 AF_ROUNDED_2(fmod)
 AF_INLINE double math_floor_mod(double x, double y) {

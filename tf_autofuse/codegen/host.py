@@ -12,11 +12,12 @@ from tf_autofuse.loop.text import print_loop
 
 # Nanoseconds for one element of a value on one core, vectorised: rough, they only choose blocks.
 _MAP_COST: Dict[str, float] = {"exp": 0.6, "log": 1.0, "tanh": 1.0, "sigmoid": 0.9, "rsqrt": 0.5}
-_MAP_COST.update(
-    (name, 10.0)
-    for name in ("sin cos tan asin acos atan asinh acosh atanh atan2 fmod floor_mod lgamma digamma "
-                 "erfinv ndtri trunc_div trunc_mod floor_div int_floor_mod").split()
-)
+_MAP_COST.update((name, 2.5) for name in (
+    "sin cos tan asin acos atan asinh acosh atanh atan2 erf erfc expm1 log1p sinh cosh softplus "
+    "elu selu pow xlogy xlog1py softplus_grad").split())
+_MAP_COST.update((name, 10.0) for name in (
+    "fmod floor_mod lgamma digamma erfinv ndtri trunc_div trunc_mod floor_div int_floor_mod"
+).split())
 _PLAIN_COST = 0.08
 _HEADERS = ("kernel_abi.h", "cut.h", "scalar_types.h", "integer_math.h", "vector_math.h",
             "special_math.h")
