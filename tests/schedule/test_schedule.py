@@ -130,6 +130,14 @@ def test_variants():
     assert np.frombuffer(data, np.int64)[0] == 0 and blocks >= 32
 
 
+def test_reducing_both_tile_axes_folds_whole_tiles():
+    kernel = schedule(KERNELS["three_nests"])
+    program = kernel.variants[1][0]
+    assert [b.dtype for b in program.buffers if b.shape == "lane"] == ["float32"]
+    tilings, _ = solve(kernel, samples.sizes_of(kernel.loop, 1 << 16, 64), 48)
+    assert tilings[1].ty * tilings[1].tx > 4096
+
+
 def test_values_common_to_tasks_are_held():
     def holds(loop, variant=0):
         program = schedule(loop).programs[variant]

@@ -227,6 +227,33 @@ __aicore__ inline void FoldRows%(call)s(const AscendC::LocalTensor<T>& acc,
   }
 }
 """
+_FOLD_TILE = """\
+// Folds all of a tile into one register with %(call)s: rows by halves, then the row that is left.
+template <bool kCopy, typename T>
+__aicore__ inline void FoldTile%(call)s(const AscendC::LocalTensor<T>& acc,
+                                   const AscendC::LocalTensor<T>& src,
+                                   const AscendC::LocalTensor<T>& scratch, uint32_t rows,
+                                   uint32_t cols, uint32_t pitch) {
+  constexpr uint32_t kWidth = %(repeat)d / sizeof(T);
+  if (rows == 1) {
+    Fold%(call)s<kCopy>(acc, src, scratch, cols, kWidth);
+    return;
+  }
+  uint32_t half = pitch;
+  while (half * 2 < rows * pitch) half *= 2;
+  if (kCopy) {
+    AscendC::DataCopy(scratch, src, half);
+    AscendC::PipeBarrier<PIPE_V>();
+  }
+  AscendC::%(call)s(scratch, scratch, src[half], rows * pitch - half);
+  AscendC::PipeBarrier<PIPE_V>();
+  for (half /= 2; half >= pitch; half /= 2) {
+    AscendC::%(call)s(scratch, scratch, scratch[half], half);
+    AscendC::PipeBarrier<PIPE_V>();
+  }
+  Fold%(call)s<false>(acc, scratch, scratch, cols, kWidth);
+}
+"""
 _FINISH = """\
 // Reduces the register of each row to one element.
 template <typename T>
@@ -290,14 +317,14 @@ def print_helpers(used: Iterable[str], numbers: Dict[str, int]) -> str:
     names: Set[str] = set(used)
     for name in list(names):
         names.update(_NEEDS.get(name, ()))
-        if name.startswith("FoldRows"):
+        if name.startswith("FoldRows") or name.startswith("FoldTile"):
             names.add("Fold" + name[len("FoldRows"):])
     parts: List[str] = [_BASIC]
     parts += [text % numbers for name, text in _TEXTS if name in names]
     for call, word, order, scalar in _CALLS:
         fields: Dict[str, object] = dict(numbers, call=call, word=word, order=order, scalar=scalar)
-        for prefix, text in (("Fold", _FOLD), ("FoldRows", _FOLD_ROWS), ("Finish", _FINISH),
-                             ("FinishHalves", _FINISH_HALVES)):
+        for prefix, text in (("Fold", _FOLD), ("FoldRows", _FOLD_ROWS), ("FoldTile", _FOLD_TILE),
+                             ("Finish", _FINISH), ("FinishHalves", _FINISH_HALVES)):
             if prefix + call in names:
                 parts.append(text % fields)
     return "namespace {\n\n" + "\n".join(parts) + "\n}  // namespace\n"

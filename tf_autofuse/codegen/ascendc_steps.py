@@ -111,11 +111,12 @@ class StepPrinter:
 
     def room(self, buffer: Buffer) -> str:
         """Elements that the buffer has room for."""
-        count = {"yx": "tile", "x": "row", "y": "column", "1": str(UNIT), "lanes": "lanes"}
+        count = {"yx": "tile", "x": "row", "y": "column", "1": str(UNIT), "lanes": "lanes",
+                 "lane": str(self.chip.repeat_bytes // 4)}
         if buffer.dtype == "mask":
             return count[buffer.shape] + " / 4"
-        if buffer.shape == "lanes":
-            return "lanes" if ITEM_BYTES[buffer.dtype] == 4 else "lanes * 2"
+        if buffer.shape in ("lanes", "lane") and ITEM_BYTES[buffer.dtype] == 2:
+            return count[buffer.shape] + " * 2"
         return count[buffer.shape]
 
     def count(self, name: str) -> str:
@@ -123,6 +124,8 @@ class StepPrinter:
         shape = self.buffer(name).shape
         if shape == "lanes":
             return "%s * %d" % (self._rows(), self._lanes(name))
+        if shape == "lane":
+            return str(self._lanes(name))
         return {"yx": "rows * pitch", "y": "rows", "x": "cols", "1": "1"}[shape]
 
     def _rows(self) -> str:
@@ -290,6 +293,9 @@ class StepPrinter:
         if self.buffer(step.dst).shape == "x":
             self.put("%s<%s>(%s, %s, %s, rows * pitch, pitch);" % (
                 self.helper("Fold" + call), copy, acc, src, scratch))
+        elif self.buffer(step.dst).shape == "lane":
+            self.put("%s<%s>(%s, %s, %s, rows, cols, pitch);" % (
+                self.helper("FoldTile" + call), copy, acc, src, scratch))
         elif self.program.y is None:
             self.put("%s<%s>(%s, %s, %s, cols, %d);" % (
                 self.helper("Fold" + call), copy, acc, src, scratch, self._lanes(step.dst)))
@@ -300,8 +306,9 @@ class StepPrinter:
     def _finish(self, step: Finish) -> None:
         halves = step.op == "prod" or self.buffer(step.src).dtype == "int32"
         call = ("FinishHalves" if halves else "Finish") + _FOLD_CALLS[step.op]
+        rows = "1" if self.buffer(step.src).shape == "lane" else self._rows()
         self.put("%s(%s, %s, %s);" % (self.helper(call), self.name(step.dst), self.name(step.src),
-                                      self._rows()))
+                                      rows))
 
 
 def _made_by(program: Program) -> Dict[str, str]:

@@ -207,9 +207,9 @@ class _Machine:
         elif isinstance(step, Compute):
             result = self._compute(step, sources, buffer.dtype)
         elif isinstance(step, Accumulate):
-            axis = 1 if buffer.shape == "lanes" else 0
+            axis = {"lanes": (1,), "lane": (0, 1)}.get(buffer.shape, (0,))
             fold = _FOLD[step.op].reduce(sources[1], axis=axis, keepdims=True)
-            if buffer.shape in ("yx", "y", "1") or self.program.y is None and axis == 0:
+            if buffer.shape in ("yx", "y", "1") or self.program.y is None and axis == (0,):
                 fold = sources[1]
             result = _FOLD[step.op](sources[0], fold)
             if step.scratch:

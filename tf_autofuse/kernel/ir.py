@@ -12,7 +12,7 @@ A buffer has the shape of the tile axes its value varies with:
 
     yx     ty rows of tx elements, rows a pitch apart that keeps them aligned
     y, x   one element per row, or one row;   1   one element
-    lanes  per row one vector register of partial results
+    lanes  per row one vector register of partial results;   lane   one register for the tile
 
 Sizes are symbols: `ty` and `tx` are found at run time by the tiling function of the kernel.
 """
@@ -24,7 +24,7 @@ from typing import Optional, Tuple, Union
 from tf_autofuse.kernel.nest import Nest
 from tf_autofuse.loop.ir import Dim, LoopKernel
 
-SHAPES = ("yx", "y", "x", "1", "lanes")
+SHAPES = ("yx", "y", "x", "1", "lanes", "lane")
 POSITIONS = ("VECIN", "VECOUT", "VECCALC")
 VARIANTS = ("stream", "resident", "split")
 
@@ -104,7 +104,8 @@ class Fill:
 
 @dataclass(frozen=True)
 class Accumulate:
-    """Fold a tile into an accumulator: rows into lanes (y, lanes) or all rows into one (x).
+    """Fold a tile into an accumulator: each row into its lanes, all rows into one (x) or into
+    one register (lane).
 
     The tile is folded by halves first, so that rounding errors stay small. `scratch` is a buffer
     of the shape of `src` that this may destroy; there is none when the shapes are equal.

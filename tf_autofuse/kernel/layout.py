@@ -93,6 +93,8 @@ def buffer_extent(buffer: Buffer) -> Extent:
     bits = item_bits(buffer.dtype)
     if buffer.shape == "lanes":
         return Extent(lanes=1)
+    if buffer.shape == "lane":
+        return Extent(fixed=LANE_BYTES)
     if buffer.shape == "1":
         return Extent(fixed=bits * UNIT // 8)
     return Extent(**{{"yx": "tile", "x": "row", "y": "column"}[buffer.shape]: bits})

@@ -56,8 +56,6 @@ class Builder:
         self.index = {v.name: i for i, v in enumerate(loop.body)}
         self.x = nest.inner or None
         self.y: Optional[str] = nest.axes[-2] if len(nest.axes) > 1 else None
-        if self.y in nest.reduced and self.x in nest.reduced:
-            self.y = None
         self.buffers: List[Buffer] = []
         self.origin = ""
         self.scope: List[Step] = []
@@ -240,18 +238,18 @@ class Builder:
             raise ScheduleError("no vector reduction of %s" % value.dtype, node=value.name,
                                 stage="schedule")
         lanes = lanes and self.x in self.nest.reduced
-        acc = self.new(register, "lanes" if lanes else self.shape(value.axes))
+        whole = self.y is not None and self.y in self.nest.reduced
+        shape = ("lane" if whole else "lanes") if lanes else self.shape(value.axes)
+        acc = self.new(register, shape)
         self.scope.append(Fill(acc, REDUCE_OPS[value.op].identity(value.dtype)))
         return acc
 
     def _accumulate(self, value: Value, acc: str) -> None:
         assert isinstance(value, Reduce)
         self.origin = value.origin
-        shape, into = self.shape(self.by_name[value.operand].axes), self.shape_of(acc)
-        whole = "yx" if self.y is not None else "x"
-        if shape != into and (shape, into) not in ((whole, "lanes"), ("yx", "x")):
-            raise ScheduleError("reduces an operand that does not vary with all tile axes",
-                                node=value.name, stage="schedule")
+        shape = into = self.shape_of(acc)
+        if into in ("lanes", "lane") or into == "x" and self.y in self.nest.reduced:
+            shape = "yx" if self.y is not None else "x"
         scratch = "" if shape == into else self.new(self.dtype_of(acc), shape)
         operand = self.operand(value.operand, shape)
         self.scope.append(Accumulate(reduce_step(value), acc, operand, scratch))
@@ -261,7 +259,7 @@ class Builder:
 
     def whole(self, value: Value, acc: str) -> str:
         """The accumulator with its lanes reduced."""
-        if self.shape_of(acc) != "lanes":
+        if self.shape_of(acc) not in ("lanes", "lane"):
             return acc
         result = self.new(self.dtype_of(acc), self.shape(value.axes))
         self.scope.append(Finish(reduce_step(value), result, acc))
