@@ -20,7 +20,7 @@ except ImportError:  # gone from newer setuptools, whose editable installs go th
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = "tf_autofuse"
-DATA = {"passes": (".py",), "csrc": (".h", ".cc", ".hpp", ".cpp")}
+DATA = {"passes": (".py",), "csrc": (".h", ".cc", ".hpp", ".cpp", ".py")}
 
 
 def can_build():

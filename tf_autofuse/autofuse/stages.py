@@ -5,6 +5,9 @@ import os
 from typing import Any
 
 from tf_autofuse.autofuse.api import is_host
+from tf_autofuse.log import get_logger
+
+LOG = get_logger("pass")
 
 
 def dump_stage(graph: Any, suffix: str) -> None:
@@ -15,7 +18,10 @@ def dump_stage(graph: Any, suffix: str) -> None:
         from tf_autofuse.ge.dump import dump_graph
 
         dump_graph(graph, suffix)
-    else:
-        from ge.graph import DumpFormat
+        return
+    from ge.graph import DumpFormat
 
+    try:
         graph.dump_to_file(DumpFormat.kTxt, suffix)
+    except RuntimeError as error:  # a graph that cannot be written can still be fused
+        LOG.warning("no dump %s: %s", suffix, error)

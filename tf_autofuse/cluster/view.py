@@ -112,8 +112,12 @@ class GraphView:
         return (producer.name, out_port)
 
     def _tensor(self, handle: Any, kind: str, port: int) -> TensorInfo:
-        desc = self.descs[(handle.name, port)] = handle.get_output_desc(port)
-        dtype = dtype_name(desc.data_type)
+        try:
+            desc = handle.get_output_desc(port)
+            dtype = dtype_name(desc.data_type)
+        except (RuntimeError, ValueError):  # no description, or a type that Python has no name for
+            return TensorInfo("undefined", None)
+        self.descs[(handle.name, port)] = desc
         dims = self._dims(handle, port, dims_of(desc.shape))
         const = None
         if kind in CONST_TYPES and dims is not None and all(size == 1 for size in dims):
