@@ -128,6 +128,14 @@ def test_select(dtype):
         [condition, x, y])
 
 
+@pytest.mark.parametrize("shape", [(5, 33), (1, 7), (3, 1), (4, 3, 9)])
+def test_select_by_rows(shape):
+    x = edges("float32", int(np.prod(shape))).reshape(shape)
+    condition = np.arange(shape[0]) % 2 == 0
+    check(lambda c, x: tf.negative(math_ops.select(c, x, tf.abs(x))), [condition, x])
+    check(lambda c, x: math_ops.select(tf.logical_not(c), tf.negative(x), x), [condition, x])
+
+
 @pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
 def test_add_n_and_bias(dtype):
     x = edges(dtype, 240).reshape(4, 3, 20)

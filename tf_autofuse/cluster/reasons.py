@@ -16,7 +16,6 @@ CODES: Dict[str, str] = {
     "FORMAT": "The tensor format is not a plain one (ND, NHWC, NCHW).",
     "AXES_UNKNOWN": "The reduction axes are not constant.",
     "SHAPE": "The shapes do not fit together as the operator needs.",
-    "SELECT_ROWS": "Select with a vector condition that picks rows.",
     "CONSTANT": "All inputs are constants; the framework folds it.",
     # pairs and clusters
     "SINGLE": "No neighbour could be joined, and one operator alone gains nothing.",

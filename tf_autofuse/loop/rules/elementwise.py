@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from typing import Callable, Dict
 
-from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.ops import ALL_FLOATS, NARROW_FLOATS
 from tf_autofuse.loop.rules.common import apply, args_of, const, in_float32
 from tf_autofuse.loop.source import Operator
@@ -32,12 +31,14 @@ def lower_cast(low, op: Operator, _: str):
 
 
 def lower_select_v1(low, op: Operator, _: str):
-    """Select without numpy broadcasting; a vector condition that picks rows is left alone."""
+    """Select without numpy broadcasting: a scalar, an equal shape, or a vector that picks rows."""
     condition, on_true, on_false = args_of(low, op)
-    if condition.dims and len(condition.dims) != len(on_true.dims):
-        raise Unsupported("Select by rows", node=op.name, code="SELECT_ROWS")
     low.same_shape([on_true, on_false])
-    if condition.dims:
+    rank = len(on_true.dims)
+    if len(condition.dims) == 1 and rank > 1:
+        low.unify(condition.dims[0], on_true.dims[0])
+        condition = condition._replace(dims=condition.dims + (None,) * (rank - 1))
+    elif condition.dims:
         low.same_shape([condition, on_true])
     return low.map("select", [condition, on_true, on_false])
 
