@@ -68,6 +68,11 @@ rank is known and a neighbour can be joined. `_UnaryOpsComposition`, which Tenso
 element-wise chains, is taken apart into its operators first. Every other operator stays as it is,
 with a [reason](reasons.md) in the report.
 
+The data types are those that the CPU kernels cover. Where a chip has no vector instruction for an
+operation or a type, graphs of GraphEngine keep the operator (reason `SCHEDULE`); on a host without
+the chip it is fused all the same, and the kernel's bundle holds `no_ascendc.txt`, which names what
+is missing, in the place of `kernel.cpp`.
+
 | GE type | TensorFlow operator | Kind | Data types |
 |---|---|---|---|
 """

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from harness import MODERN, ZERO_SIGNS
+from harness import MODERN, ZERO_SIGNS, check
 from opcheck import EVERY, both, check_group, edges, groups, has_kernel
 from tensorflow.python.ops import gen_array_ops as array_ops
 from tensorflow.python.ops import gen_bitwise_ops as bit_ops
@@ -70,3 +70,22 @@ def test_gamma_functions_of_float64():
     for function in (math_ops.lgamma, math_ops.digamma):
         got, expected = both(lambda x, function=function: tf.abs(function(x)), [x])
         np.testing.assert_allclose(got, expected, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
+def test_chains_that_tensorflow_composes(dtype):
+    """Grappler joins such chains to one operator before fusion sees them."""
+    x = np.linspace(-0.9, 0.9, 77).astype(dtype)
+    chains = (
+        [tf.abs, tf.sqrt, tf.math.log1p, tf.math.expm1, tf.tanh],
+        [tf.sin, tf.cos, tf.asin, tf.atan, tf.math.asinh],
+        [tf.nn.elu, tf.nn.relu6, tf.square, tf.floor, tf.math.ceil],
+        [tf.sinh, tf.cosh, tf.math.acosh, tf.nn.selu, tf.math.rsqrt],
+    )
+    for chain in chains:
+        def build(x, chain=chain):
+            for function in chain:
+                x = function(x)
+            return x
+
+        check(build, [x], composed=dtype != "float64")
