@@ -74,6 +74,22 @@ def test_first_variants_and_the_by_value_entry(name):
         check(loop, shape, target="rtc")
 
 
+@pytest.mark.parametrize("target", ["op", "rtc"])
+def test_static_text_has_its_sizes_inside(target):
+    loop, shape = samples.softmax("m1"), (50, 40)
+    kernel = schedule(loop)
+    sizes = samples.sizes_of(kernel.loop, *shape)
+    launch = tiling(kernel, sizes, None, 4)
+    source = print_ascendc(kernel, CHIP, target=target, static=launch)
+    assert "Nest0Resident" in source.text and "Nest0Stream" not in source.text
+    inputs, _ = samples.make_inputs(loop, sizes)
+    (want,) = interp.run(kernel.loop, inputs, sizes)
+    junk = b"\x7f" * len(launch.data)
+    result = run_twin(source.text, source.entry, inputs, [(shape, "float32")], junk, launch.blocks,
+                      CHIP)
+    samples.assert_close(result.outputs[0], want, "float32", 2e-5)
+
+
 @pytest.mark.parametrize("chip", ["Ascend950", "Ascend310P"])
 @pytest.mark.parametrize("name", ["row", "ar", "softmax", "layer_norm"])
 def test_other_chips(name, chip):

@@ -1,9 +1,10 @@
 """Ascend C source of a kernel: one class per program, queues and explicit barriers."""
 from __future__ import annotations
 
+import struct as struct_module
 import textwrap
 from dataclasses import dataclass
-from typing import List, Set, Tuple, Union
+from typing import List, Optional, Set, Tuple, Union
 
 from tf_autofuse.codegen.ascendc_helpers import print_helpers
 from tf_autofuse.codegen.ascendc_nest import NestClass
@@ -12,7 +13,7 @@ from tf_autofuse.kernel.ir import Kernel, Program
 from tf_autofuse.loop.text import print_loop
 from tf_autofuse.platforms import Platform
 from tf_autofuse.platforms import platform as find_platform
-from tf_autofuse.tiling.cpp import print_struct, tiling_fields
+from tf_autofuse.tiling.cpp import Tiling, print_struct, tiling_fields
 
 WIDTH = 100
 TARGETS = ("op", "rtc")
@@ -34,13 +35,15 @@ class AscendCSource:
 
 def print_ascendc(
     kernel: Kernel, platform: Union[str, Platform], name: str = "autofused_kernel",
-    target: str = "op",
+    target: str = "op", static: Optional[Tiling] = None,
 ) -> AscendCSource:
     """The Ascend C of `kernel` with the entry `name(inputs.., outputs.., workspace, tiling)`.
 
     `target` "op" is for operator projects: tiling data in global memory, tiling keys. "rtc" is for
-    run-time compilation: the tiling structure comes by value and has the key in it. Raises
-    ScheduleError when the kernel was scheduled for another chip or the target is unknown.
+    run-time compilation: the tiling structure comes by value and has the key in it. With `static`
+    the text serves that one launch: its sizes and tiles are constants, and other variants are left
+    out. Raises ScheduleError when the kernel was scheduled for another chip or the target is
+    unknown.
     """
     chip = find_platform(platform) if isinstance(platform, str) else platform
     if chip.name != kernel.platform:
@@ -50,17 +53,18 @@ def print_ascendc(
         raise ScheduleError("unknown target %r, known: %s" % (target, ", ".join(TARGETS)),
                             node=name, stage="ascend c")
     struct = "".join(word.capitalize() for word in name.split("_")) + "Tiling"
-    classes = [NestClass(kernel, program, struct, chip) for program in kernel.programs]
+    keys = key_variants(kernel)
+    programs = kernel.programs if static is None else keys[static.key]
+    classes = [NestClass(kernel, program, struct, chip) for program in programs]
     bodies = [nest.print() for nest in classes]
     used: Set[str] = set().union(*[nest.used for nest in classes])
     numbers = {"block": chip.block_bytes, "repeat": chip.repeat_bytes, "most": chip.max_repeat}
-    keys = key_variants(kernel)
     parts = [_header(kernel, keys), '#include "kernel_operator.h"\n', print_helpers(used, numbers),
              print_struct(kernel, struct), _tensors(kernel)]
     parts += bodies
-    parts.append(_entry(kernel, name, struct, target, keys))
+    parts.append(_entry(kernel, name, struct, target, static))
     text = "\n".join(_wrap(line) for line in "\n".join(parts).split("\n"))
-    notes = tuple(", ".join(p.variant for p in programs) for programs in keys)
+    notes = tuple(", ".join(p.variant for p in chosen) for chosen in keys)
     return AscendCSource(text, name, struct, tiling_fields(kernel), notes)
 
 
@@ -110,8 +114,10 @@ _NEXT = ["AscendC::PipeBarrier<PIPE_ALL>();", "pipe.Reset();"]
 
 
 def _entry(kernel: Kernel, name: str, struct: str, target: str,
-           keys: List[Tuple[Program, ...]]) -> str:
-    names, mixed = _names(kernel), any(p.variant == "split" for p in kernel.programs)
+           static: Optional[Tiling]) -> str:
+    keys = key_variants(kernel)
+    keys = keys if static is None else [keys[static.key]]
+    names, mixed = _names(kernel), any(p.variant == "split" for ps in keys for p in ps)
     params = ["GM_ADDR " + n for n in names + ["workspace"]]
     if target == "op":
         params.append("GM_ADDR tiling")
@@ -125,13 +131,19 @@ def _entry(kernel: Kernel, name: str, struct: str, target: str,
         head = 'extern "C" __global__ %s void %s(%s) {' % (
             "__mix__(0, 1)" if mixed else "__vector__", name, ", ".join(params))
         body, test = ["  AscendC::InitSocState();"], "t.key == %d"
+    if static is not None:
+        values = struct_module.unpack("<%dq" % (len(static.data) // 8), static.data)
+        fixed = "  constexpr %s %s{%s};" % (struct, "t" if target == "op" else "fixed",
+                                            ", ".join(map(str, values)))
+        body = [line for line in body if "GET_TILING_DATA" not in line] + [fixed]
     body += ["  AscendC::TPipe pipe;", "  const Tensors gm{%s};" % ", ".join(names + ["workspace"])]
     for key, programs in enumerate(keys):
         lines: List[str] = []
         for program in programs:
             lines += _NEXT if lines else []
-            lines.append("Run<Nest%d%s>(t, gm, &pipe);" % (program.number,
-                                                          program.variant.capitalize()))
+            lines.append("Run<Nest%d%s>(%s, gm, &pipe);" % (
+                program.number, program.variant.capitalize(),
+                "t" if static is None or target == "op" else "fixed"))
         margin = "  " if len(keys) == 1 else "    "
         if len(keys) > 1:
             body.append("  %sif (%s) {" % ("} else " if key else "", test % key))

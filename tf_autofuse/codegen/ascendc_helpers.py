@@ -317,7 +317,7 @@ def print_helpers(used: Iterable[str], numbers: Dict[str, int]) -> str:
     names: Set[str] = set(used)
     for name in list(names):
         names.update(_NEEDS.get(name, ()))
-        if name.startswith("FoldRows") or name.startswith("FoldTile"):
+        if name.startswith(("FoldRows", "FoldTile")):
             names.add("Fold" + name[len("FoldRows"):])
     parts: List[str] = [_BASIC]
     parts += [text % numbers for name, text in _TEXTS if name in names]

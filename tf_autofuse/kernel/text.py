@@ -33,10 +33,14 @@ from tf_autofuse.kernel.nest import Nest, build_nests
 from tf_autofuse.loop.ir import Dim
 from tf_autofuse.loop.text import parse_loop, print_loop
 
+CODEGEN = 2
+"""Raised when printers or tilings change what equal kernel IR becomes: keys must change, too."""
+
 
 def print_kernel(kernel: Kernel, comments: bool = True) -> str:
     """The kernel as text; `comments` adds the names of the source operators."""
-    lines = ["kernel %s" % kernel.platform, print_loop(kernel.loop, comments).rstrip()]
+    lines = ["kernel %s codegen %d" % (kernel.platform, CODEGEN),
+             print_loop(kernel.loop, comments).rstrip()]
     for program in kernel.programs:
         lines.append("program %d %s %s y=%s x=%s {" % (
             program.number, program.template, program.variant, program.y or "-",
@@ -96,7 +100,7 @@ def _scalar(scalar: StepScalar) -> str:
 def parse_kernel(text: str) -> Kernel:
     """Read the text form; IRError names the line that cannot be read."""
     lines = text.splitlines()
-    head = re.match(r"kernel (\w+)$", lines[0] if lines else "")
+    head = re.match(r"kernel (\w+) codegen \d+$", lines[0] if lines else "")
     if head is None or "}" not in lines:
         raise IRError("line 1 cannot be read: no kernel", stage="kernel text")
     end = lines.index("}") + 1
