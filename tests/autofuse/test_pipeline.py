@@ -192,3 +192,9 @@ def test_a_missing_instruction_fuses_nothing_where_the_chip_would_run_it(monkeyp
     monkeypatch.setattr(pipeline, "is_host", lambda graph: False)
     assert "AutofusedKernel" not in fuse(chain("Abs", "Tan", "Exp"))
     assert set(unfused_codes().values()) == {"SCHEDULE"}
+
+
+def test_a_pass_without_context_rewrites_by_status():
+    graph = chain("Abs", "Exp")
+    assert pipeline.fuse_graph(graph, None) == 1
+    assert "AutofusedKernel" in {node.type for node in graph.get_direct_nodes()}

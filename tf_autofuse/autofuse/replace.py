@@ -53,7 +53,10 @@ def replace_cluster(
         _expect(boundary.add_output(number, output), fused)
     replacement = build_like(graph, _replacement(view, cluster, fused, order))
     try:
-        api.SubgraphRewriter.replace(boundary, replacement, context=context)
+        if context is None:
+            _expect(api.SubgraphRewriter.replace(boundary, replacement) or 0, fused)
+        else:
+            api.SubgraphRewriter.replace(boundary, replacement, context=context)
     except RuntimeError as error:
         raise Unsupported(str(error), node=fused.name, code="REWRITE") from error
 

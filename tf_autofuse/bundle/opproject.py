@@ -5,9 +5,10 @@ graph must name that type instead of AutofusedKernel.
 """
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
 from tf_autofuse import paths
 from tf_autofuse.bundle import device, opproject_text
@@ -26,26 +27,26 @@ GE_TYPES = {
 }  # fmt: skip
 
 
-def write_project(out: str, nodes: List[Any], soc: str) -> Dict[str, str]:
-    """Write the project of all fused nodes into `out`; the operator type of every kernel key.
+def write_project(out: str, nodes: List[Any], soc: str) -> Dict[Tuple[str, str], str]:
+    """Write the project of all fused nodes into `out`; the operator type by kernel key and spec.
 
     Raises BuildError for a bundle without a kernel for the chip, OSError when a file cannot be
     written.
     """
-    names: Dict[str, str] = {}
+    names: Dict[Tuple[str, str], str] = {}
     for node in nodes:
-        key = node.get_attr("kernel_key")
+        key = (node.get_attr("kernel_key"), node.get_attr("spec"))
         if key not in names:
-            names[key] = "autofused_" + key[:12]
-            _write_operator(out, names[key], read_kernel(node.get_attr("bundle_dir")),
-                            node.get_attr("spec"), soc)  # fmt: skip
+            names[key] = "autofused_" + hashlib.sha256("".join(key).encode()).hexdigest()[:12]
+            kernel = read_kernel(node.get_attr("bundle_dir"))
+            _write_operator(out, names[key], kernel, key[1], soc)
     core = os.path.join(out, "op_host", "core")
     os.makedirs(core, exist_ok=True)
     for name in CORE_FILES:
         shutil.copy(os.path.join(paths.csrc_dir(), "core", name), os.path.join(core, name))
     put(out, "CMakeLists.txt", opproject_text.CMAKE.format(
         arch=device.chip(soc).npu_arch, config=soc_config(soc)))  # fmt: skip
-    listing = "".join("%s  %s\n" % (op_type(names[key]), key) for key in sorted(names))
+    listing = "".join("%s  %s  %s\n" % ((op_type(names[key]),) + key) for key in sorted(names))
     put(out, "operators.txt", listing)
     return {key: op_type(name) for key, name in names.items()}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from tf_autofuse import flags
 from tf_autofuse.cli.summary import summary_lines
@@ -13,6 +13,7 @@ from tf_autofuse.errors import AutofuseError
 FUSED, NOTHING = 0, 1
 GRAPH_DUMPS = ("ge_proto", "ge_onnx")
 FUSED_TYPE = "AutofusedKernel"
+Types = Dict[Tuple[str, str], str]
 
 
 def add_parser(commands: Any) -> None:
@@ -60,12 +61,12 @@ def execute(options: argparse.Namespace) -> int:
         _fuse(loaded.graph)
         os.makedirs(options.out, exist_ok=True)
         nodes = _fused_nodes(loaded.graph)
+        types: Types = {}
         if options.format == "opproject":
             from tf_autofuse.bundle.opproject import write_project
 
             types = write_project(options.out, nodes, options.soc)
         else:
-            types = {}
             _write_bundles(options.out, nodes, options.soc)
         _write_graphs(options.out, loaded, types)
         for line in summary_lines(RECORDER.report({})):
@@ -120,10 +121,10 @@ def _write_bundles(out: str, nodes: List[Any], soc: str) -> None:
         node.set_attr("bundle_dir", written[key])
 
 
-def _write_graphs(out: str, loaded: Loaded, types: Dict[str, str]) -> None:
+def _write_graphs(out: str, loaded: Loaded, types: Types) -> None:
     """The fused graph as .air, as text without weights, and as GraphDef if it came as one.
 
-    `types` gives the operator type of a kernel key; the others stay AutofusedKernel.
+    `types` gives the operator type by kernel key and spec; the others stay AutofusedKernel.
     """
     from tf_autofuse.ge.reading import CONST_TYPES, saved_model
     from tf_autofuse.ge.textformat import to_text
@@ -132,7 +133,7 @@ def _write_graphs(out: str, loaded: Loaded, types: Dict[str, str]) -> None:
     ops = [op for graph in model.graph for op in graph.op]
     for op in ops:
         if op.type == FUSED_TYPE and types:
-            op.type = types[op.attr["kernel_key"].s.decode()]
+            op.type = types[op.attr["kernel_key"].s.decode(), op.attr["spec"].s.decode()]
             for note in [key for key in op.attr if key.startswith("_ir_")]:
                 del op.attr[note]
     with open(os.path.join(out, "graph.air"), "wb") as binary:
