@@ -33,7 +33,8 @@ AUTOFUSE_DEVICE_EXPORT int64_t autofuse_device_tiling_bytes(void);
 
 /* Fills *data for merged axis sizes and run-time strides (csrc/core/shape_spec.h) on `cores` vector
  * cores; *blocks gets the number of blocks to launch, *workspace the bytes of scratch in global
- * memory. Returns 0, or another value when the kernel cannot run such sizes. */
+ * memory for the kernel, behind the 16 MiB that AscendC::GetUserWorkspace skips. Returns 0, or
+ * another value when the kernel cannot run such sizes. */
 AUTOFUSE_DEVICE_EXPORT int32_t autofuse_device_tiling(const int64_t* sizes, const int64_t* strides,
                                                       int64_t cores, void* data, int64_t* blocks,
                                                       int64_t* workspace);

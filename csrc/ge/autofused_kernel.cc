@@ -25,6 +25,9 @@ enum Attribute : size_t {
   kVectorCores
 };
 
+// What AscendC::GetUserWorkspace skips at the front of a kernel's workspace.
+constexpr size_t kSystemWorkspace = 16U << 20;
+
 // What the attributes of a node say.
 struct NodeFacts {
   std::string key;
@@ -293,7 +296,8 @@ class AutofusedKernel : public ge::EagerExecuteOp,
       return false;
     }
     launch->blocks = static_cast<uint32_t>(blocks);
-    void* scratch = workspace == 0 ? nullptr : context->MallocWorkSpace(workspace);
+    void* scratch =
+        workspace == 0 ? nullptr : context->MallocWorkSpace(kSystemWorkspace + workspace);
     if (workspace != 0 && scratch == nullptr) {
       *error = "no workspace of " + std::to_string(workspace) + " bytes";
       return false;

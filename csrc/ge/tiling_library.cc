@@ -26,6 +26,7 @@ bool WriteAll(int file, const Bytes& bytes) {
 
 TilingLibrary::~TilingLibrary() {
   if (handle_ != nullptr) dlclose(handle_);
+  if (file_ >= 0) close(file_);
 }
 
 template <typename F>
@@ -37,16 +38,18 @@ bool TilingLibrary::Find(const char* name, F* function, std::string* error) {
 
 bool TilingLibrary::Load(Bytes bytes, std::string* error) {
   bytes_ = std::move(bytes);
-  const int file = MemoryFile();
-  if (file < 0 || !WriteAll(file, bytes_)) {
-    if (file >= 0) close(file);
+  file_ = MemoryFile();
+  if (file_ < 0 || !WriteAll(file_, bytes_)) {
     *error = "no memory for the tiling library";
     return false;
   }
-  handle_ = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle_ == nullptr) *error = dlerror();
-  close(file);
-  if (handle_ == nullptr) return false;
+  // The file stays open while the library is loaded: the loader knows a library by its path, and
+  // the number of a closed file may come again.
+  handle_ = dlopen(("/proc/self/fd/" + std::to_string(file_)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_ == nullptr) {
+    *error = dlerror();
+    return false;
+  }
   int32_t (*version)() = nullptr;
   if (!Find("autofuse_device_abi_version", &version, error) ||
       !Find("autofuse_device_entry", &entry_, error) ||

@@ -37,6 +37,7 @@ class TilingLibrary {
   bool Find(const char* name, F* function, std::string* error);
 
   Bytes bytes_;
+  int file_ = -1;
   void* handle_ = nullptr;
   const char* (*entry_)() = nullptr;
   const char* (*chip_)() = nullptr;

@@ -12,6 +12,8 @@ from tf_autofuse import bundle, flags, paths
 from tf_autofuse.autofuse.pipeline import fuse_graph
 from tf_autofuse.ge.builder import AUTOFUSED_ATTRS
 from tf_autofuse.ge.passes import PassContext
+from tf_autofuse.ge.tensor import Tensor
+from tf_autofuse.ge.types import DataType
 
 FAILED = 0xFFFFFFFF
 
@@ -25,10 +27,15 @@ def library(tmp_path_factory):
 @pytest.fixture(scope="session")
 def kernel(tmp_path_factory):
     """(key, spec, bundle folder) of Exp(Abs(x) + y) with rows known at run time."""
+    net = Net(-1, 40)
+    return bundled(net.graph(net("Exp", net("Add", net("Abs", net.data()), net.data(40)))),
+                   tmp_path_factory)  # fmt: skip
+
+
+def bundled(graph, tmp_path_factory):
+    """Fuse a graph; (key, spec, bundle folder) of its kernel."""
     os.environ["AUTOFUSE_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
     flags.set_overrides({"enable_autofuse": True})
-    net = Net(-1, 40)
-    graph = net.graph(net("Exp", net("Add", net("Abs", net.data()), net.data(40))))
     fuse_graph(graph, PassContext("TfAutofusePass"), for_chip=True)
     flags.set_overrides(None)
     del os.environ["AUTOFUSE_CACHE_DIR"]
@@ -115,6 +122,20 @@ def test_no_more_cores_than_granted(op, kernel, granted):
     op.library.fake_node_cores(node, ctypes.c_int64(granted))
     assert op.call("Execute", node) == 0, op.log()
     assert op.library.fake_blocks() == (granted or 8)
+
+
+def test_a_reduction_shared_by_cores_has_workspace(op, tmp_path_factory):
+    net = Net(-1, -1)
+    attrs = {"keep_dims": False}
+    value = {"value": Tensor.from_numpy(np.array([1], np.int32), DataType.DT_INT32)}
+    axes = net("Const", name="axes", dims=(1,), dtype=DataType.DT_INT32, attrs=value)
+    total = net("ReduceSum", net("Abs", net.data()), axes, attrs=attrs, dims=(-1,))
+    shared = bundled(net.graph(total), tmp_path_factory)
+    values = [np.random.RandomState(1).randn(2, 60000).astype(np.float32)]
+    node = op.node(shared, values)
+    assert op.call("Execute", node) == 0, op.log()
+    np.testing.assert_allclose(op.output(node), np.abs(values[0]).sum(axis=1), rtol=1e-5)
+    assert op.library.fake_blocks() > 2
 
 
 def test_shapes_and_types_are_inferred(op, kernel):

@@ -12,6 +12,7 @@ LOG = logging.getLogger("tf_autofuse.operator")
 # Places in csrc/ge/op_proto.h.
 KERNEL_KEY, SPEC, BUNDLE_DIR, OUTPUT_DTYPES, _, GRANTED_CORES = range(6)
 LIBRARY = "libautofuse_tiling.so"
+SYSTEM_WORKSPACE = 16 << 20  # what AscendC::GetUserWorkspace skips
 VECTOR_CORES = 201  # ACL_DEV_ATTR_VECTOR_CORE_NUM
 
 
@@ -103,7 +104,7 @@ def execute(ctx):
     cores = check(acl.rt.get_device_info(device, VECTOR_CORES), "get_device_info")
     cores = min(cores, attrs.get_int(GRANTED_CORES) or cores)
     tiling, blocks, workspace = kernel.solve(bound, cores)
-    scratch = ctx.malloc_workspace(workspace) if workspace else 0
+    scratch = ctx.malloc_workspace(SYSTEM_WORKSPACE + workspace) if workspace else 0
     addresses = [int(tensor.addr) for tensor in inputs + outputs] + [scratch]
     kernel.launch(blocks, ctx.get_stream(), addresses, tiling)
 
