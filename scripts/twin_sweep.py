@@ -72,7 +72,8 @@ def _case_jobs(options: argparse.Namespace) -> List[Callable]:
 
 
 def _bundle_jobs(folder: str) -> List[Callable]:
-    return [functools.partial(sweep_bundle, name, kernel) for name, kernel in bundles.kernels(folder)]
+    found = bundles.kernels(folder)
+    return [functools.partial(sweep_bundle, name, kernel) for name, kernel in found]
 
 
 def sweep_bundle(name: str, kernel: Any) -> List[Dict[str, Any]]:

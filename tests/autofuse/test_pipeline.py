@@ -8,6 +8,8 @@ from tf_autofuse import flags
 from tf_autofuse.autofuse import pipeline
 from tf_autofuse.errors import BuildError, ScheduleError
 from tf_autofuse.ge.passes import PassContext
+from tf_autofuse.ge.tensor import Tensor
+from tf_autofuse.ge.types import DataType
 from tf_autofuse.report.model import RECORDER
 
 
@@ -198,3 +200,23 @@ def test_a_pass_without_context_rewrites_by_status():
     graph = chain("Abs", "Exp")
     assert pipeline.fuse_graph(graph, None) == 1
     assert "AutofusedKernel" in {node.type for node in graph.get_direct_nodes()}
+
+
+def centred_on_the_maximum(*dims):
+    """exp(x - max(x)) along the last axis: the row is needed twice."""
+    net = Net(*dims)
+    x = net.data()
+    last = Tensor([len(dims) - 1], data_type=DataType.DT_INT32, shape=[1])
+    axis = net("Const", dims=(1,), dtype=DataType.DT_INT32, attrs={"value": last})
+    top = net("ReduceMax", x, axis, dims=dims[:-1] + (1,), attrs={"keep_dims": True})
+    return net.graph(net("Exp", net("Sub", x, top)))
+
+
+def test_a_row_that_fits_is_read_once_and_one_that_does_not_twice():
+    fuse(centred_on_the_maximum(64, 1000))
+    fuse(centred_on_the_maximum(4, 100000))
+    short, long = RECORDER.report({}).kernels
+    assert short.key == long.key
+    assert short.gm_bytes == short.gm_lower_bound == 2 * 4 * 64000
+    assert long.gm_lower_bound == 2 * 4 * 400000
+    assert long.gm_bytes == 3 * 4 * 400000

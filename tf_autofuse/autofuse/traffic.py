@@ -5,13 +5,20 @@ from typing import Dict, List, Sequence, Tuple
 
 import numpy as np
 
+from tf_autofuse import flags
 from tf_autofuse.cluster.clusterer import Cluster
 from tf_autofuse.cluster.view import GraphView
+from tf_autofuse.errors import ScheduleError
+from tf_autofuse.kernel.ir import CopyIn, walk_steps
 from tf_autofuse.loop.ir import Dim, LoopKernel
+from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.loop.source import TensorRef
 from tf_autofuse.loop.spec import axis_sizes, input_dims
 from tf_autofuse.ops import OPS
+from tf_autofuse.platforms import platform as find_platform
 from tf_autofuse.report.model import Traffic
+from tf_autofuse.schedule import schedule
+from tf_autofuse.tiling import solve
 
 BYTES = {"bool": 1, "bfloat16": 2}
 
@@ -24,9 +31,10 @@ def item_bytes(dtype: str) -> int:
 class TrafficModel:
     """Counts bytes for given input shapes.
 
-    The schedules of this version walk every input once, so a kernel moves each input and each
-    output once; an input that feeds two layouts counts twice in `gm_bytes` and once in the bound.
-    The unfused operators read and write every tensor on the edges between them.
+    A kernel reads an input once for every copy-in of the variants that its tiling chooses for the
+    chip: once where rows stay in UB, once a pass where they do not fit. Partial results of a
+    reduction that is split over cores are not counted. The unfused operators read and write every
+    tensor on the edges between them.
     """
 
     def __init__(self, view: GraphView, cluster: Cluster):
@@ -38,16 +46,39 @@ class TrafficModel:
     def __call__(self, shapes: Sequence[Sequence[int]]) -> Traffic:
         """Traffic for one shape per kernel input."""
         sizes = axis_sizes(self._kernel, shapes)
-        reads = [
+        once = [
             item_bytes(param.dtype) * _count(shape)
             for param, shape in zip(self._kernel.inputs, shapes)
         ]
+        reads = [size * times for size, times in zip(once, self._copies(sizes))]
         written = sum(
             item_bytes(self._kernel.outputs[store.output].dtype) * _extent(store.dims, sizes)
             for store in self._kernel.stores
         )
-        bound = sum(dict(zip(self._refs, reads)).values()) + written
+        bound = sum(dict(zip(self._refs, once)).values()) + written
         return Traffic(sum(reads) + written, self._unfused(shapes, sizes), bound)
+
+    def _copies(self, sizes: Dict[str, int]) -> List[int]:
+        """How often the kernel reads each input, by the variants its tiling chooses."""
+        merged, groups = merge_axes(self._kernel)
+        totals = dict.fromkeys(merged.axes, 1)
+        for axis, group in zip(self._kernel.axes, groups):
+            totals[merged.axes[group]] *= sizes[axis]
+        chip = find_platform(flags.current().soc)
+        try:
+            kernel = schedule(merged, chip)
+            named = dict(zip(kernel.loop.axes, totals.values()))
+            tilings, _ = solve(kernel, named, chip.vector_cores)
+        except ScheduleError:  # a kernel for the CPU only
+            return [1] * len(self._kernel.inputs)
+        programs = [found[t.variant] for found, t in zip(kernel.variants, tilings)]
+        copies = [
+            step.input
+            for program in programs
+            for step in walk_steps(program.steps)
+            if isinstance(step, CopyIn)
+        ]
+        return [copies.count(number) for number in range(len(self._kernel.inputs))]
 
     def _unfused(self, shapes, sizes: Dict[str, int]) -> int:
         known: Dict[int, int] = {}
