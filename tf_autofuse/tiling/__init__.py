@@ -28,7 +28,7 @@ CUTS = 5
 
 SPLIT_WAVES = (4, 2, 1)
 """Shares of a split per core that are tried. More of them leave less idle time, so that fewer must
-be cheaper by a sixteenth."""
+be cheaper by an eighth."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def form(program: Program, chip: Platform) -> Form:
     steps = list(walk_steps(program.steps))
     smallest = min([ITEM_BYTES[b.dtype] for b in program.buffers if b.dtype != "mask"] or [4])
     cost = costs(program, chip)
-    lines = [n for line in cost.task + cost.walk for n in line.values()]
+    lines = [n for line in cost.task + cost.walk + cost.gather for n in line.values()]
     nest = program.nest
     return Form(
         once, tuple(b - a for a, b in zip(once, twice)), chip.block_bytes // min(smallest, 4),
@@ -246,7 +246,7 @@ def _balance(f: Form, n: Extents, cores: int, depth: int, ty: int, tx: int, r: R
             each = max(1, _ceil(n.around * _ceil(n.nx, tx), parts))
             cols = max(1, min(tx, _up(_ceil(n.nx * n.around, parts * each), UNIT)))
         found = _priced(f, n, cores, depth, rows, cols, parts, r, variant)
-        if found is not None and (best is None or found.cost + found.cost // 16 < best.cost):
+        if found is not None and (best is None or found.cost + found.cost // 8 < best.cost):
             best = found
     return best
 
@@ -264,21 +264,21 @@ def _priced(f: Form, n: Extents, cores: int, depth: int, ty: int, tx: int, parts
             return None
     tasks = n.outer * (_ceil(n.nx, tx) if f.x_kept else 1) * (_ceil(n.ny, ty) if f.y_kept else 1)
     cost = _cost(f, r, min(ty, n.ny), min(tx, n.nx), tasks * parts, _ceil(walks, parts), cores,
-                 depth)
+                 depth, parts)
     return NestTiling(ty, tx, _up(tx, f.pitch), tasks, parts, depth, cost, variant)
 
 
 def _cost(f: Form, r: Rates, rows: int, cols: int, units: int, walks: int, cores: int,
-          depth: int) -> int:
+          depth: int, parts: int) -> int:
     """Predicted 1/4096 cycles of the core with the most work."""
     shared = min(cores, units) * r.gm // 16
     load, store = max(r.load, shared), max(r.store, shared)
     calls = min(rows, _ceil(cols, LANES))
     pipes, moved = [0, (f.row_wise[0] + f.row_wise[1] * walks) * calls, 0], 0
-    for at in range(6):
+    for at in range(9):
         head, row, column, element = f.lines[4 * at:4 * at + 4]
         amount = row * rows + column * cols + element * rows * cols
-        times = 1 if at < 3 else walks
+        times = (1, walks, parts)[at // 3]
         pipes[at % 3] += (head + amount * (load, 1, store)[at % 3]) * times
         moved += amount * times if at % 3 != 1 else 0
     most = _ceil(units, cores)

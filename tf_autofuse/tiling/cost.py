@@ -53,7 +53,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Costs:
-    """Load, vector and store lines per task and per walked tile.
+    """Load, vector and store lines per task, per walked tile, and per part that is gathered.
 
     `row_wise` are the heads (per task, per walk) of vector work that is called once for each row
     or once for each register of columns, whichever is less.
@@ -61,16 +61,17 @@ class Costs:
 
     task: Tuple[Line, Line, Line]
     walk: Tuple[Line, Line, Line]
+    gather: Tuple[Line, Line, Line]
     row_wise: Tuple[int, int]
 
 
 def costs(program: Program, chip: Platform) -> Costs:
     """The cost of `program`; what it holds between tasks is left out."""
-    sums: Dict[str, List[Line]] = {"block": [Line()] * 4, "walk": [Line()] * 4}
+    sums: Dict[str, List[Line]] = {scope: [Line()] * 4 for scope in ("block", "walk", "parts")}
     _sum(program, chip, program.steps, "block", sums)
-    task, walk = sums["block"], sums["walk"]
+    task, walk, parts = sums["block"], sums["walk"], sums["parts"]
     return Costs((task[0], task[1], task[2]), (walk[0], walk[1], walk[2]),
-                 (task[3].head, walk[3].head))
+                 (parts[0], parts[1], parts[2]), (task[3].head, walk[3].head))
 
 
 def _sum(program: Program, chip: Platform, steps: Tuple[Step, ...], scope: str,
@@ -78,7 +79,8 @@ def _sum(program: Program, chip: Platform, steps: Tuple[Step, ...], scope: str,
     for step in steps:
         if isinstance(step, Loop):
             if step.kind != "hold":
-                _sum(program, chip, step.body, "walk" if step.kind == "walk" else scope, sums)
+                inner = step.kind if step.kind in ("walk", "parts") else scope
+                _sum(program, chip, step.body, inner, sums)
         elif isinstance(step, (CopyIn, LoadPart)):
             sums[scope][0] += _copy(program, step.dst, chip.load.head)
         elif isinstance(step, (CopyOut, StorePart)):

@@ -99,7 +99,7 @@ def print_tiling(kernel: Kernel, name: str, function: str) -> str:
         for program in programs:
             values = [str(v) for v in form(program, chip).values()]
             lines.append("    {  // " + program.variant)
-            for begin, end in ((0, 10), (10, 19), (19, 31), (31, 43)):
+            for begin, end in ((0, 10), (10, 19), (19, 31), (31, 43), (43, 55)):
                 lines.append("        %s," % ", ".join(values[begin:end]))
             lines.append("    },")
         lines.append("};")

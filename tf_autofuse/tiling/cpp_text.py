@@ -25,12 +25,12 @@ struct AutofuseLaunch {
 
 // A program: UB weights (bits per element of tile, row and column, registers per row, bytes) of
 // what is there once and of double buffers, its form, and cycles / 4096 of load, vector and store
-// (head, per row, column and element), per task and per walked tile; `row_wise` heads are paid once
-// per row or once per register of columns.
+// (head, per row, column and element), per task, per walked tile and per part that is gathered;
+// `row_wise` heads are paid once per row or once per register of columns.
 struct TilingForm {
   int64_t once[5], doubled[5];
   int64_t pitch, has_y, y_kept, x_kept, resident, split, syncs, row_wise[2];
-  int64_t lines[24];
+  int64_t lines[36];
 };
 struct TilingRates {
   int64_t load, store, gm, sync;
@@ -82,15 +82,17 @@ static int64_t tiling_width(const TilingForm& f, const TilingExtents& n, int64_t
 }
 
 static int64_t tiling_cost(const TilingForm& f, const TilingRates& r, int64_t rows, int64_t cols,
-                           int64_t units, int64_t walks, int64_t cores, int64_t depth) {
+                           int64_t units, int64_t walks, int64_t cores, int64_t depth,
+                           int64_t parts) {
   const int64_t shared = tiling_min(cores, units) * r.gm / 16;
   const int64_t rate[3] = {tiling_max(r.load, shared), 1, tiling_max(r.store, shared)};
   const int64_t calls = tiling_min(rows, tiling_ceil(cols, kLanes));
   int64_t pipes[3] = {0, (f.row_wise[0] + f.row_wise[1] * walks) * calls, 0}, moved = 0;
-  for (int at = 0; at < 6; ++at) {
+  const int64_t repeats[3] = {1, walks, parts};
+  for (int at = 0; at < 9; ++at) {
     const int64_t* line = f.lines + 4 * at;
     const int64_t amount = line[1] * rows + line[2] * cols + line[3] * rows * cols;
-    const int64_t times = at < 3 ? 1 : walks;
+    const int64_t times = repeats[at / 3];
     pipes[at % 3] += (line[0] + amount * rate[at % 3]) * times;
     if (at % 3 != 1) moved += amount * times;
   }
@@ -123,7 +125,7 @@ static bool tiling_priced(const TilingForm& f, const TilingExtents& n, const Til
   out->parts = parts;
   out->depth = depth;
   out->cost = tiling_cost(f, r, tiling_min(ty, n.ny), tiling_min(tx, n.nx), out->tasks * parts,
-                          tiling_ceil(walks, parts), cores, depth);
+                          tiling_ceil(walks, parts), cores, depth, parts);
   return true;
 }
 
@@ -156,7 +158,7 @@ static bool tiling_balance(const TilingForm& f, const TilingExtents& n, const Ti
     }
     TilingChoice found = {};
     if (!tiling_priced(f, n, r, cores, depth, rows, cols, parts, &found)) continue;
-    if (!any || found.cost + found.cost / 16 < out->cost) *out = found;
+    if (!any || found.cost + found.cost / 8 < out->cost) *out = found;
     any = true;
   }
   return any;
