@@ -18,6 +18,7 @@ from tf_autofuse.ops import OPS
 from tf_autofuse.platforms import platform as find_platform
 from tf_autofuse.report.model import Traffic
 from tf_autofuse.schedule import schedule
+from tf_autofuse.schedule.expand import missing_instruction
 from tf_autofuse.tiling import solve
 
 BYTES = {"bool": 1, "bfloat16": 2}
@@ -65,12 +66,15 @@ class TrafficModel:
         for axis, group in zip(self._kernel.axes, groups):
             totals[merged.axes[group]] *= sizes[axis]
         chip = find_platform(flags.current().soc)
+        once = [1] * len(self._kernel.inputs)
+        if missing_instruction(merged):
+            return once
         try:
             kernel = schedule(merged, chip)
             named = dict(zip(kernel.loop.axes, totals.values()))
             tilings, _ = solve(kernel, named, chip.vector_cores)
         except ScheduleError:  # a kernel for the CPU only
-            return [1] * len(self._kernel.inputs)
+            return once
         programs = [found[t.variant] for found, t in zip(kernel.variants, tilings)]
         copies = [
             step.input
