@@ -86,6 +86,12 @@ class GlobalMemory {
     return -1;
   }
 
+  // Whether a stretch lies inside a buffer and is to be looked at; refuses what is outside.
+  bool Holds(int32_t buffer, const uint8_t* p, int64_t bytes, const GmUse& use) {
+    Bounds(buffer, p, bytes, use);
+    return check;
+  }
+
   void Read(int32_t buffer, const uint8_t* p, int64_t bytes, const GmUse& use) {
     GlobalBuffer& b = Bounds(buffer, p, bytes, use);
     b.read += bytes;

@@ -3,6 +3,6 @@
 #ifndef ASCENDC_TWIN_KERNEL_OPERATOR_H_
 #define ASCENDC_TWIN_KERNEL_OPERATOR_H_
 
-#include "high_level.h"
+#include "mask_forms.h"
 
 #endif  // ASCENDC_TWIN_KERNEL_OPERATOR_H_

@@ -109,17 +109,6 @@ void CreateVecIndex(LocalTensor<T> dst, const T& firstValue, uint32_t count,
            [&]() { return Done<T>(Wide(firstValue) + static_cast<decltype(Wide(T{}))>(i++)); });
 }
 
-template <typename T, bool isSetMask = true>
-void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t mask,
-          const int64_t repeatTime, const CopyRepeatParams& p,
-          ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
-  using namespace ascendc_twin;
-  CheckCopy<T>(p, at);
-  Lanewise(
-      "Copy", at, Extent::Mask(mask, repeatTime), Operand<T>{dst, {p.dstStride, p.dstRepeatSize}},
-      [](T x) { return x; }, Operand<T>{src, {p.srcStride, p.srcRepeatSize}});
-}
-
 // 8 elements of src become 8 blocks of dst, per repeat.
 template <typename T>
 void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src, const int64_t repeatTime,

@@ -36,6 +36,7 @@ inline int32_t TakeUb(int32_t count, uint32_t bytes, bool queue, Loc at) {
 constexpr AscendC::TPosition QueueEnd(AscendC::TPosition pos, bool source) {
   using AscendC::TPosition;
   if (pos == TPosition::VECIN) return source ? TPosition::GM : TPosition::VECIN;
+  if (pos == TPosition::VECCALC) return TPosition::VECCALC;
   return source ? TPosition::VECOUT : TPosition::GM;
 }
 
@@ -46,14 +47,16 @@ namespace AscendC {
 // The pipes that fill and empty the tensors of a queue from position src to position dst.
 template <TPosition src, TPosition dst, int32_t depth, int32_t mask = 0>
 class TQueBind {
-  static_assert(depth >= 1, "the twin has no in-place queues (depth 0)");
+  static_assert(depth >= 0, "a depth is not negative");
   using Core = ascendc_twin::Core;
   using State = ascendc_twin::BufferState;
   using Loc = ascendc_twin::Loc;
   static constexpr uint32_t kProducer =
-      src == TPosition::VECOUT ? ascendc_twin::kPipeV : ascendc_twin::kPipeMte2;
+      src == TPosition::GM ? ascendc_twin::kPipeMte2 : ascendc_twin::kPipeV;
   static constexpr uint32_t kConsumer =
-      dst == TPosition::VECIN ? ascendc_twin::kPipeV : ascendc_twin::kPipeMte3;
+      dst == TPosition::GM ? ascendc_twin::kPipeMte3 : ascendc_twin::kPipeV;
+  // A queue of depth 0 works in place: one tensor waits, and the caller's variable is the tensor.
+  static constexpr int32_t kWaiting = depth == 0 ? 1 : depth;
 
  public:
   template <typename T>
@@ -76,19 +79,25 @@ class TQueBind {
   }
 
   template <typename T>
+  void AllocTensor(LocalTensor<T>& tensor, Loc at = Loc::Here()) {
+    static_assert(depth == 0, "AllocTensor(tensor) is for queues of depth 0");
+    tensor = AllocTensor<T>(at);
+  }
+
+  template <typename T>
   bool EnQue(const LocalTensor<T>& tensor, Loc at = Loc::Here()) {
     Core& core = ascendc_twin::This();
     ascendc_twin::Buffer& buffer = Owned(tensor.place, "EnQue", at);
     if (buffer.state != State::kAllocated && buffer.state != State::kDequeued) {
       ascendc_twin::Refuse(at, "EnQue", "queue", "the tensor is not allocated");
     }
-    if (queued_ == depth) {
+    if (queued_ == kWaiting) {
       ascendc_twin::Refuse(at, "EnQue", "queue", "%d tensors wait already: the depth of the queue",
-                           depth);
+                           kWaiting);
     }
     buffer.state = State::kQueued;
     buffer.full = core.Snapshot(kProducer);
-    waiting_[(head_ + queued_++) % depth] = tensor.place.buffer;
+    waiting_[(head_ + queued_++) % kWaiting] = tensor.place.buffer;
     return true;
   }
 
@@ -97,12 +106,18 @@ class TQueBind {
     if (queued_ == 0) ascendc_twin::Refuse(at, "DeQue", "queue", "the queue is empty");
     Core& core = ascendc_twin::This();
     const int32_t id = waiting_[head_];
-    head_ = (head_ + 1) % depth;
+    head_ = (head_ + 1) % kWaiting;
     --queued_;
     ascendc_twin::Buffer& buffer = core.buffers[id];
     buffer.state = State::kDequeued;
     core.Learn(kConsumer, buffer.full);
     return Tensor<T>(id);
+  }
+
+  template <typename T>
+  void DeQue(LocalTensor<T>& tensor, Loc at = Loc::Here()) {
+    static_assert(depth == 0, "DeQue(tensor) is for queues of depth 0");
+    tensor = DeQue<T>(at);
   }
 
   template <typename T>
@@ -119,7 +134,7 @@ class TQueBind {
   }
 
   bool HasTensorInQue() { return queued_ > 0; }
-  bool VacantInQue() { return queued_ < depth; }
+  bool VacantInQue() { return queued_ < kWaiting; }
   int32_t GetTensorCountInQue() { return queued_; }
   bool HasIdleBuffer() {
     const auto& buffers = ascendc_twin::This().buffers;
@@ -153,9 +168,9 @@ class TQueBind {
 
   void Attach(int32_t count, uint32_t bytes, Loc at) {
     Core& core = ascendc_twin::This();
-    const bool in = kProducer == ascendc_twin::kPipeMte2;
+    const bool in = kProducer == ascendc_twin::kPipeMte2, crosses = kProducer != kConsumer;
     int32_t& used = in ? core.in_buffers : core.out_buffers;
-    used += count;
+    used += crosses ? count : 0;  // a queue within the vector unit takes no event ids
     const int64_t most = core.device.limits.queue_buffers;
     if (core.check && used > most) {
       ascendc_twin::Refuse(at, "InitBuffer", "event ids", "%d buffers in %s queues, at most %lld",
@@ -167,14 +182,14 @@ class TQueBind {
   }
 
   int32_t first_ = 0, count_ = 0, next_ = 0, head_ = 0, queued_ = 0;
-  int32_t waiting_[depth] = {};
+  int32_t waiting_[kWaiting] = {};
 };
 
 template <TPosition pos, int32_t depth, int32_t mask = 0>
 class TQue : public TQueBind<ascendc_twin::QueueEnd(pos, true), ascendc_twin::QueueEnd(pos, false),
                              depth, mask> {
-  static_assert(pos == TPosition::VECIN || pos == TPosition::VECOUT,
-                "the twin has VECIN and VECOUT queues");
+  static_assert(pos == TPosition::VECIN || pos == TPosition::VECOUT || pos == TPosition::VECCALC,
+                "queues are VECIN, VECOUT or VECCALC");
 };
 
 template <TPosition pos = TPosition::LCM>
@@ -285,8 +300,11 @@ class TPipe {
   }
 };
 
-inline TPipe* GetTPipePtr() { return static_cast<TPipe*>(ascendc_twin::This().pipe); }
-
 }  // namespace AscendC
+
+// Outside the namespace, as in the public headers.
+inline AscendC::TPipe* GetTPipePtr() {
+  return static_cast<AscendC::TPipe*>(ascendc_twin::This().pipe);
+}
 
 #endif  // ASCENDC_TWIN_PIPE_H_

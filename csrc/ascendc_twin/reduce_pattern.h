@@ -1,5 +1,4 @@
-// The 2-D reductions ReduceSum, ReduceMax, ReduceMin and ReduceProd over Pattern::Reduce::AR and
-// RA.
+// The 2-D reductions over Pattern::Reduce::AR and RA.
 #ifndef ASCENDC_TWIN_REDUCE_PATTERN_H_
 #define ASCENDC_TWIN_REDUCE_PATTERN_H_
 
@@ -16,6 +15,7 @@ inline uint64_t PowerBelow(uint64_t n) {
 
 template <class T>
 uint64_t PatternScratch(bool last_axis, bool extreme, uint64_t first, uint64_t last) {
+  if (last_axis && sizeof(T) == 1) return CeilBlock(last) * 2 + first * kBlockBytes;
   if (!last_axis) return PowerBelow(first) * CeilBlock(last * sizeof(T));
   if (!extreme) return last <= kRepeatBytes / sizeof(T) ? 0 : first * PowerBelow(last) * sizeof(T);
   if (last <= kBlockBytes / sizeof(T)) return 0;
@@ -35,6 +35,13 @@ T Fold(std::vector<T>& values, F combine) {
   return values[0];
 }
 
+// The count forms of the same name take other types on 3510.
+template <class T>
+void RequirePattern(uint32_t types, const char* api, Loc at) {
+  if (TypeInfo<T>::kBit & types) return;
+  Refuse(at, api, "dtype", "%s does not take %s", This().device.chip, TypeInfo<T>::kName);
+}
+
 inline bool Overlap(const Place& a, uint64_t a_bytes, const Place& b, uint64_t b_bytes) {
   return a.address < b.address + b_bytes && b.address < a.address + a_bytes;
 }
@@ -42,11 +49,11 @@ inline bool Overlap(const Place& a, uint64_t a_bytes, const Place& b, uint64_t b
 template <class T, class Pattern, class F>
 void PatternReduce(const char* api, Loc at, uint32_t types, bool extreme, bool reuse,
                    const Local<T>& dst, const Local<T>& src, const Local<uint8_t>& scratch,
-                   const uint32_t shape[], bool inner_pad, F combine) {
+                   const uint32_t shape[], bool inner_pad, F combine, bool mean = false) {
   constexpr bool last_axis = std::is_same<Pattern, AscendC::Pattern::Reduce::AR>::value;
   static_assert(last_axis || std::is_same<Pattern, AscendC::Pattern::Reduce::RA>::value,
                 "the pattern is AR or RA");
-  RequireType<T>(types, api, at);
+  RequirePattern<T>(types, api, at);
   if (!inner_pad) Refuse(at, api, "srcInnerPad", "must be true on this chip");
   const uint64_t first = shape[0], last = shape[1];
   if (first == 0 || last == 0) return;
@@ -89,7 +96,9 @@ void PatternReduce(const char* api, Loc at, uint32_t types, bool extreme, bool r
     }
     NoteMixed(good, at);
     const uint32_t to = uint32_t(dst.place.address + i * sizeof(T));
-    Store<T>(core.ub.get() + to, Fold(values, combine));
+    T result = Fold(values, combine);
+    if (mean) result = MulOf(result, Done<T>(1.0f / static_cast<float>(folded)));
+    Store<T>(core.ub.get() + to, result);
     core.SetValid(to, sizeof(T), good);
   }
   if (reuse) {
@@ -103,19 +112,25 @@ void PatternReduce(const char* api, Loc at, uint32_t types, bool extreme, bool r
 
 namespace AscendC {
 
-#define ASCENDC_TWIN_PATTERN(Name, types, extreme, lane)                                        \
-  template <class T, class pattern, bool isReuseSource = false>                                 \
-  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                               \
-            const LocalTensor<uint8_t>& sharedTmpBuffer, const uint32_t srcShape[],             \
-            bool srcInnerPad, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {               \
-    ascendc_twin::PatternReduce<T, pattern>(#Name, at, types, extreme, isReuseSource, dst, src, \
-                                            sharedTmpBuffer, srcShape, srcInnerPad,             \
-                                            [](T a, T b) { return lane(a, b); });               \
+#define ASCENDC_TWIN_PATTERN(Name, types, extreme, lane, mean)                         \
+  template <class T, class pattern, bool isReuseSource = false>                        \
+  void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src,                      \
+            const LocalTensor<uint8_t>& sharedTmpBuffer, const uint32_t srcShape[],    \
+            bool srcInnerPad, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {      \
+    ascendc_twin::PatternReduce<T, pattern>(                                           \
+        #Name, at, types, extreme, isReuseSource, dst, src, sharedTmpBuffer, srcShape, \
+        srcInnerPad, [](T a, T b) { return lane(a, b); }, mean);                       \
   }
-ASCENDC_TWIN_PATTERN(ReduceSum, ascendc_twin::kF32, false, ascendc_twin::AddOf)
-ASCENDC_TWIN_PATTERN(ReduceProd, ascendc_twin::kF32, false, ascendc_twin::MulOf)
-ASCENDC_TWIN_PATTERN(ReduceMax, ascendc_twin::kFloats, true, ascendc_twin::MaxOf)
-ASCENDC_TWIN_PATTERN(ReduceMin, ascendc_twin::kFloats, true, ascendc_twin::MinOf)
+ASCENDC_TWIN_PATTERN(ReduceSum, ascendc_twin::kF32, false, ascendc_twin::AddOf, false)
+ASCENDC_TWIN_PATTERN(ReduceMean, ascendc_twin::kF32, false, ascendc_twin::AddOf, true)
+ASCENDC_TWIN_PATTERN(ReduceProd, ascendc_twin::kF32, false, ascendc_twin::MulOf, false)
+ASCENDC_TWIN_PATTERN(ReduceMax, ascendc_twin::kFloats, true, ascendc_twin::MaxOf, false)
+ASCENDC_TWIN_PATTERN(ReduceMin, ascendc_twin::kFloats, true, ascendc_twin::MinOf, false)
+// Of zeros and ones.
+ASCENDC_TWIN_PATTERN(ReduceAny, ascendc_twin::kF32 | ascendc_twin::kU8, true, ascendc_twin::MaxOf,
+                     false)
+ASCENDC_TWIN_PATTERN(ReduceAll, ascendc_twin::kF32 | ascendc_twin::kU8, true, ascendc_twin::MinOf,
+                     false)
 #undef ASCENDC_TWIN_PATTERN
 
 }  // namespace AscendC

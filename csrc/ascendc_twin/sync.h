@@ -95,6 +95,10 @@ void PipeBarrier() {
 template <bool isAIVOnly = true>
 void SyncAll(ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
   ascendc_twin::Core& core = ascendc_twin::This();
+  if (core.check && core.device.npu_arch == ascendc_twin::kArch2002) {
+    ascendc_twin::Refuse(at, "SyncAll", "chip", "%s has the form with workspace only",
+                         core.device.chip);
+  }
   if (core.check && !core.hard_sync_allowed) {
     ascendc_twin::Refuse(at, "SyncAll", "SyncAll",
                          "KERNEL_TYPE_AIV_ONLY has no hard SyncAll: use "
@@ -106,6 +110,53 @@ void SyncAll(ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
   }
   core.BarrierAll();
   core.device.Barrier(core.turn, core.index, at);
+}
+
+// The form over global memory: a zeroed block of it, and of UB, for every core.
+template <bool isAIVOnly = true>
+void SyncAll(const GlobalTensor<int32_t>& gmWorkspace, const LocalTensor<int32_t>& ubWorkspace,
+             const int32_t usedCores = 0, ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
+  using namespace ascendc_twin;
+  Core& core = This();
+  const int32_t cores = usedCores == 0 ? core.device.block_dim : usedCores;
+  const uint32_t bytes = static_cast<uint32_t>(cores) * kBlockBytes;
+  if (core.check && (cores != core.device.block_dim || cores > core.device.vector_cores)) {
+    Refuse(at, "SyncAll", "SyncAll", "%d of %d blocks on %d cores never meet", cores,
+           core.device.block_dim, core.device.vector_cores);
+  }
+  core.CheckPlace(ubWorkspace.place, bytes, kBlockBytes, at, "SyncAll");
+  core.Issue(kPipeMte2);
+  core.WriteUb(kPipeMte2, ubWorkspace.place.address, bytes, at, "SyncAll");
+  core.SetValid(ubWorkspace.place.address, bytes, false);
+  core.BarrierAll();
+  GmAccess::CheckZero(gmWorkspace, bytes, "SyncAll", at);
+  core.device.Barrier(core.turn, core.index, at);
+}
+
+// Sets `size` elements of global memory by copies out of UB that it finds itself.
+template <typename T>
+void InitGlobalMemory(GlobalTensor<T>& gm, const uint64_t size, const T value,
+                      ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
+  using namespace ascendc_twin;
+  RequireType<T>(kAllFloats | kInts16And32, "InitGlobalMemory", at);
+  if (size == 0) return;
+  Core& core = This();
+  core.Issue(kPipeMte3);
+  ++core.device.gm.copies_of[kPipeMte3];
+  const int64_t bytes = static_cast<int64_t>(size * sizeof(T));
+  uint8_t* to = GmAccess::Write(gm, 0, bytes, kPipeMte3, false, "InitGlobalMemory", at);
+  for (uint64_t i = 0; i < size; ++i) std::memcpy(to + i * sizeof(T), &value, sizeof(T));
+}
+template <typename T>
+void Fill(GlobalTensor<T>& gm, const uint64_t size, const T value,
+          ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
+  InitGlobalMemory(gm, size, value, at);
+}
+
+// The scalar unit's cache is written back and emptied; of one line it is taken to be whole.
+template <typename T, CacheLine entireType, DcciDst dcciDst = DcciDst::CACHELINE_ALL>
+void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {
+  ascendc_twin::This().RefreshCache();
 }
 
 template <typename T>

@@ -122,6 +122,16 @@ struct GmAccess {
     This().device.gm.Read(gm.buffer_, p, bytes, This().Use(pipe, false, at, api));
     return p;
   }
+  // The flags of a SyncAll: memory of the kernel that holds zeros.
+  template <class T>
+  static void CheckZero(const Global<T>& gm, uint32_t bytes, const char* api, Loc at) {
+    const GmUse use = This().Use(kPipeMte2, false, at, api);
+    const uint8_t* p = gm.Address(0);
+    if (!This().device.gm.Holds(gm.buffer_, p, bytes, use)) return;
+    for (uint32_t i = 0; i < bytes; ++i) {
+      if (p[i] != 0) Refuse(at, api, "SyncAll", "byte %u of the flags is not zero", i);
+    }
+  }
   template <class T>
   static uint8_t* Write(const Global<T>& gm, int64_t byte, int64_t bytes, uint32_t pipe,
                         bool atomic, const char* api, Loc at) {

@@ -12,6 +12,8 @@ PRELUDE = r"""
   LocalTensor<T> t = t##_b.Get<T>()
 #define FULL(t, T, n) BUF(t, T, (n) * sizeof(T)); Duplicate(t, T(1), n); PipeBarrier<PIPE_V>()
 #define LOADED(t, n) BUF(t, float, 1024); DataCopy(t, xg, n); FLAG(MTE2_V, 5)
+#define CLEAN(g) DataCacheCleanAndInvalid<float, CacheLine::SINGLE_CACHE_LINE, \
+                                          DcciDst::CACHELINE_OUT>(g)
 #define IN_QUE TQue<TPosition::VECIN, 1> q; pipe.InitBuffer(q, 1, 1024)
 #define OUT_QUE TQue<TPosition::VECOUT, 1> p; pipe.InitBuffer(p, 1, 1024)
 """
@@ -277,8 +279,8 @@ MULTI_CORE_CASES = [
 def table_kernel(cases):
     """One kernel with all bodies: key 2k breaks the rule of case k, key 2k + 1 keeps it."""
     text = ['#include "kernel_operator.h"', "using namespace AscendC;", PRELUDE]
-    for number, (_, _, _, bad, good) in enumerate(cases):
-        for key, body in ((2 * number, bad), (2 * number + 1, good)):
+    for number, case in enumerate(cases):
+        for key, body in ((2 * number, case[3]), (2 * number + 1, case[4])):
             text.append(
                 "void body_{}(GM_ADDR x, GM_ADDR y, GM_ADDR workspace) {{\nTPipe pipe; "
                 "GlobalTensor<float> xg, yg; xg.SetGlobalBuffer((__gm__ float*)x); "

@@ -9,23 +9,28 @@ from tf_autofuse.runtime.twin import TwinError, run_twin
 
 from .kernels import ABS_RELU_EXP, int64s
 from .rule_cases import CASES, MULTI_CORE_CASES, table_kernel
+from .rule_cases_more import MORE_CASES, MORE_MULTI_CORE_CASES
 from .small import bare_kernel, line_of, run_bare
 
 CHIP = PLATFORMS["Ascend910B"]
-TEXTS = {1: (CASES, table_kernel(CASES)), 4: (MULTI_CORE_CASES, table_kernel(MULTI_CORE_CASES))}
+ONE_CORE = CASES + MORE_CASES
+FOUR_CORES = MULTI_CORE_CASES + MORE_MULTI_CORE_CASES
+TEXTS = {1: (ONE_CORE, table_kernel(ONE_CORE)), 4: (FOUR_CORES, table_kernel(FOUR_CORES))}
 ALL = [(cores, k, case[0]) for cores, (cases, _) in TEXTS.items() for k, case in enumerate(cases)]
 
 
 def run_case(cores, key, check=True):
     x = np.arange(256, dtype=np.float32)
-    return run_twin(TEXTS[cores][1], "k", [x], [((256,), "float32")], b"", cores, CHIP,
-                    workspace_bytes=64, check=check, tiling_key=key)
+    chips = (TEXTS[cores][0][key // 2] + (CHIP.name,))[5]
+    chip = PLATFORMS[chips if isinstance(chips, str) else chips[key % 2]]
+    return run_twin(TEXTS[cores][1], "k", [x], [((256,), "float32")], b"", cores, chip,
+                    workspace_bytes=128, check=check, tiling_key=key)
 
 
 @pytest.mark.parametrize("cores,number,name", ALL, ids=[name for _, _, name in ALL])
 def test_rule(cores, number, name):
     cases, text = TEXTS[cores]
-    _, rule, api, _, _ = cases[number]
+    _, rule, api = cases[number][:3]
     with pytest.raises(TwinError) as caught:
         run_case(cores, 2 * number)
     error = caught.value
