@@ -15,7 +15,7 @@ __aicore__ inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b
 // Makes one pipe wait for what another one was given so far.
 template <AscendC::HardEvent event>
 __aicore__ inline void Sync() {
-  const auto id = AscendC::GetTPipePtr()->FetchEventID(event);
+  const auto id = GetTPipePtr()->FetchEventID(event);
   AscendC::SetFlag<event>(id);
   AscendC::WaitFlag<event>(id);
 }
