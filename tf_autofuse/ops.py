@@ -61,6 +61,7 @@ def _row(
 
 _NATURAL = ("base", "scale", "shift")
 _KEEP = ("keep_dims",)
+_KEEP_AXES = ("keep_dims", "axes")
 _FORMAT = ("data_format",)
 _SLOPE = ("negative_slope",)
 _SCALES = ("alpha", "scale", "input_scale")
@@ -193,6 +194,12 @@ _ROWS = (
     _row("ReduceProd", REDUCE, NUMERIC, "reduce:prod", "Prod", attrs=_KEEP),
     _row("ReduceAll", REDUCE, BOOL, "reduce:all", "All", attrs=_KEEP),
     _row("ReduceAny", REDUCE, BOOL, "reduce:any", "Any", attrs=_KEEP),
+    # the forms of GE's own passes, with the axes as an attribute
+    _row("ReduceSumD", REDUCE, NUMERIC, "reduce:sum", attrs=_KEEP_AXES),
+    _row("ReduceMeanD", REDUCE, NUMERIC, "reduce:mean", attrs=_KEEP_AXES),
+    _row("ReduceMaxD", REDUCE, NUMERIC, "reduce:max", attrs=_KEEP_AXES),
+    _row("ReduceMinD", REDUCE, NUMERIC, "reduce:min", attrs=_KEEP_AXES),
+    _row("ReduceProdD", REDUCE, NUMERIC, "reduce:prod", attrs=_KEEP_AXES),
     _row("EuclideanNorm", REDUCE, NUMERIC, "euclidean_norm", attrs=_KEEP),
     _row("L2Loss", REDUCE, FLOAT, "l2_loss"),
     _row("ArgMaxV2", REDUCE, EVERY, "arg:max", "ArgMax"),

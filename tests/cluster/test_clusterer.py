@@ -185,3 +185,9 @@ def test_what_follows_a_broadcast_is_not_written_either():
     spread = net("BroadcastTo", net.data(8), net.data(2))
     names, _ = clusters(net, net("Mul", net.data(), net("Neg", spread)))
     assert names == [["Neg", "Mul"]] or names == [["BroadcastTo", "Neg", "Mul"]]
+
+
+def test_reductions_with_the_axes_as_an_attribute():
+    net = Net(4, 8)
+    out = net("ReduceMeanD", net("Abs", net.data()), dims=(4,), attrs={"axes": [1]})
+    assert clusters(net, out)[0] == [["Abs", "ReduceMeanD"]]

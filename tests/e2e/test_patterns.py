@@ -1,7 +1,6 @@
 """Patterns with several reductions and passes over one input, each one kernel."""
 import pytest
 import tensorflow as tf
-
 from harness import check, sample
 
 pytestmark = pytest.mark.e2e

@@ -145,7 +145,9 @@ class GraphView:
         attrs = {key: value for key, value in attrs.items() if value is not None}
         attrs["dst_dtype"] = node.outputs[0].dtype
         data = [ref for ref in node.inputs if ref is not None]
-        axes = self._axes(data[1]) if info.kind == REDUCE and len(data) > 1 else None
+        axes = attrs.pop("axes", None)
+        if axes is None and info.kind == REDUCE and len(data) > 1:
+            axes = self._axes(data[1])
         inputs = tuple(data[: info.data or None])
         return Operator(node.name, node.type, inputs, attrs, axes, node.outputs[0].dims)
 

@@ -66,7 +66,7 @@ def with_optimizer(config: Any) -> Any:
     """
     rewrite = config.graph_options.rewrite_options
     if rewrite.disable_meta_optimizer:
-        log.get_logger(__name__).info("nothing is fused: the session config sets disable_meta_optimizer")
+        log.get_logger(__name__).info("nothing is fused: disable_meta_optimizer is set")
         return config
     present = sum(item.name == OPTIMIZER_NAME for item in rewrite.custom_optimizers)
     if present and rewrite.min_graph_nodes == ALL_GRAPH_SIZES:
