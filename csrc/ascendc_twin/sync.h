@@ -135,24 +135,18 @@ void SyncAll(const GlobalTensor<int32_t>& gmWorkspace, const LocalTensor<int32_t
 
 // Sets `size` elements of global memory by copies out of UB that it finds itself.
 template <typename T>
-void InitGlobalMemory(GlobalTensor<T>& gm, const uint64_t size, const T value,
-                      ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
+void Fill(GlobalTensor<T>& gm, const uint64_t size, const T value,
+          ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
   using namespace ascendc_twin;
-  RequireType<T>(kAllFloats | kInts16And32, "InitGlobalMemory", at);
+  RequireType<T>(kAllFloats | kInts16And32, "Fill", at);
   if (size == 0) return;
   Core& core = This();
   core.Issue(kPipeMte3);
   ++core.device.gm.copies_of[kPipeMte3];
   const int64_t bytes = static_cast<int64_t>(size * sizeof(T));
-  uint8_t* to = GmAccess::Write(gm, 0, bytes, kPipeMte3, false, "InitGlobalMemory", at);
+  uint8_t* to = GmAccess::Write(gm, 0, bytes, kPipeMte3, false, "Fill", at);
   for (uint64_t i = 0; i < size; ++i) std::memcpy(to + i * sizeof(T), &value, sizeof(T));
 }
-template <typename T>
-void Fill(GlobalTensor<T>& gm, const uint64_t size, const T value,
-          ascendc_twin::Loc at = ascendc_twin::Loc::Here()) {
-  InitGlobalMemory(gm, size, value, at);
-}
-
 // The scalar unit's cache is written back and emptied; of one line it is taken to be whole.
 template <typename T, CacheLine entireType, DcciDst dcciDst = DcciDst::CACHELINE_ALL>
 void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {

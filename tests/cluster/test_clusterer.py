@@ -191,3 +191,10 @@ def test_reductions_with_the_axes_as_an_attribute():
     net = Net(4, 8)
     out = net("ReduceMeanD", net("Abs", net.data()), dims=(4,), attrs={"axes": [1]})
     assert clusters(net, out)[0] == [["Abs", "ReduceMeanD"]]
+
+
+def test_a_shared_scalar_joins_nobody():
+    net = Net(4, 8)
+    rate = net("Data", dims=())
+    names, _ = clusters(net, net("Mul", net.data(), rate), net("Mul", net.data(), rate))
+    assert names == []

@@ -89,7 +89,7 @@ CHIP_CASES = [
      "BUF(a, half, 128); Duplicate(a, half(1), 64);", "Ascend310P"),
     ("sync_310P", "chip", "SyncAll",
      "SyncAll(); @",
-     _SOFT_SYNC + "InitGlobalMemory(g, 8, int32_t(0)); SyncAll(g, u);", "Ascend310P"),
+     _SOFT_SYNC + "Fill(g, 8, int32_t(0)); SyncAll(g, u);", "Ascend310P"),
 ]
 
 CALL_CASES = [
@@ -176,9 +176,9 @@ MORE_MULTI_CORE_CASES = [
      "CLEAN(yg); if (GetBlockIdx() == 0) yg.GetValue(8);"),
     ("flags_too_short", "UB bounds", "SyncAll",
      "GlobalTensor<int32_t> g; g.SetGlobalBuffer((__gm__ int32_t*)GetUserWorkspace(workspace));\n"
-     "BUF(u, int32_t, 96); if (GetBlockIdx() == 0) InitGlobalMemory(g, 32, int32_t(0));\n"
+     "BUF(u, int32_t, 96); if (GetBlockIdx() == 0) Fill(g, 32, int32_t(0));\n"
      "SyncAll(g, u); @",
      "GlobalTensor<int32_t> g; g.SetGlobalBuffer((__gm__ int32_t*)GetUserWorkspace(workspace));\n"
-     "BUF(u, int32_t, 128); if (GetBlockIdx() == 0) InitGlobalMemory(g, 32, int32_t(0));\n"
+     "BUF(u, int32_t, 128); if (GetBlockIdx() == 0) Fill(g, 32, int32_t(0));\n"
      "SyncAll(); SyncAll(g, u);"),
 ]

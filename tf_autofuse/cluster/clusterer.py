@@ -128,11 +128,13 @@ class _Clusterer:
 
     def _join_siblings(self) -> None:
         """Join groups that read one outside tensor and do not wait for each other: the tensor is
-        then read once. Large tensors first."""
+        then read once. Large tensors first; a broadcast operand (a learning rate that all updates
+        share) is not worth it."""
         readers: Dict[TensorRef, List[int]] = {}
         for index, operator in self._operators.items():
             for ref in operator.inputs:
-                if self._computes(index) and self._view.infos[ref].const is None:
+                pays = self._bytes(ref) >= self._bytes((operator.name, 0))
+                if pays and self._computes(index) and self._view.infos[ref].const is None:
                     readers.setdefault(ref, []).append(index)
         for ref in sorted(readers, key=self._bytes, reverse=True):
             indices = sorted(readers[ref], key=self._rank.__getitem__)
