@@ -197,9 +197,9 @@ AF_ROUNDED_2(softsign_grad)
 #ifndef AF_VECTOR_FORM
 #define AF_VECTOR_FORM __attribute__((const))
 #endif
-#define AF_LIBRARY_1(name)                                                         \
-  extern "C" AF_VECTOR_FORM double wide_##name(double) __asm__(#name);             \
-  AF_INLINE float math_##name(float x) { return (float)wide_##name((double)x); }   \
+#define AF_LIBRARY_1(name)                                                       \
+  extern "C" AF_VECTOR_FORM double wide_##name(double) __asm__(#name);           \
+  AF_INLINE float math_##name(float x) { return (float)wide_##name((double)x); } \
   AF_INLINE double math_##name(double x) { return __builtin_##name(x); }
 AF_LIBRARY_1(sin)
 AF_LIBRARY_1(cos)

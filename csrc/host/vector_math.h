@@ -77,8 +77,8 @@ AF_INLINE float math_exp(float x) {
   const float e = 1.0f + __builtin_fmaf(p * r, r, r);
   const int32_t n = (int32_t)(bits_of(shifted) - 0x4b400000u);
   const int32_t half = n >> 1;
-  const float y = e * float_of((uint32_t)(half + 127) << 23) *
-                  float_of((uint32_t)(n - half + 127) << 23);
+  const float y =
+      e * float_of((uint32_t)(half + 127) << 23) * float_of((uint32_t)(n - half + 127) << 23);
   return x != x ? x : y;
 }
 #else
