@@ -22,7 +22,7 @@ from tf_autofuse.frontend.tensorflow.exporter import export_graph
 from tf_autofuse.frontend.tensorflow.importer import STAGE as IMPORT_STAGE
 from tf_autofuse.frontend.tensorflow.importer import import_graph
 from tf_autofuse.ge.engine import GraphEngine
-from tf_autofuse.ops import OPS
+from tf_autofuse.ops import OPS, VIEW
 from tf_autofuse.report.model import RECORDER, UnfusedEntry
 
 _REMEMBERED = 64  # answers kept; one is about as large as its graph
@@ -121,5 +121,8 @@ def _digest(nodes: List[bytes], info: Dict[str, Any]) -> bytes:
 
 
 _FUSIBLE = frozenset(
-    name.encode() for row in OPS.values() for name in row.tf + (op_types.COMPOSITION_OP,)
+    name.encode()
+    for row in OPS.values()
+    if row.kind != VIEW  # views alone are never fused
+    for name in row.tf + (op_types.COMPOSITION_OP,)
 )
