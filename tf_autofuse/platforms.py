@@ -92,10 +92,10 @@ class Platform:
     `ub_bytes` is the on-chip memory a kernel may hand out; what the chip keeps for itself (the
     scratch of Select) is already taken off. `vector_cores` is only a default for machines without
     the chip: on a host with one, the runtime is asked (GetCoreNumAiv) and the answer is the
-    `cores` argument of the tiling function. `calls` maps an instruction to the Ascend C function
-    this chip has for it where that is another one. Costs are in cycles of `clock_mhz`, rates in
-    bytes per cycle; `gm_rate` is that of the whole chip. `sync_cycles` is the cost of a SyncAll,
-    0 where the chip has none.
+    `cores` argument of the tiling function. `lacks` are the instructions
+    that this chip has not, `calls` maps one to the Ascend C function it has where that is another
+    one. Costs are in cycles of `clock_mhz`, rates in bytes per cycle; `gm_rate` is that of the
+    whole chip. `sync_cycles` is the cost of a SyncAll, 0 where the chip has none.
     """
 
     name: str
@@ -110,6 +110,7 @@ class Platform:
     max_copy_blocks: int = 4095
     max_copy_bytes: int = 2097151
     dtypes: FrozenSet[str] = _ALL_TYPES
+    lacks: FrozenSet[str] = frozenset()
     calls: Dict[str, str] = field(default_factory=dict, compare=False)
     clock_mhz: int = 1850
     costs: Dict[str, Cost] = field(default_factory=lambda: _COSTS_2201, compare=False)
@@ -140,8 +141,9 @@ _ROWS: Tuple[Platform, ...] = (
              first_load=1174, first_load_per_core=0, copy_latency=165, sync_cycles=1650),
     # Clock, cores and copy rates [doc]; instructions as on 2201 [guess]; no SyncAll [doc].
     Platform("Ascend310P", npu_arch=2002, ub_bytes=248 * 1024, vector_cores=8, clock_mhz=1060,
-             dtypes=_ALL_TYPES - frozenset(("bfloat16",)), load=CopyCost(27, 17.0),
-             store=CopyCost(12, 17.0), gm_rate=136.0, sync_cycles=0),
+             dtypes=_ALL_TYPES - frozenset(("bfloat16",)),
+             lacks=frozenset(("floor", "ceil", "rint")),  # no Cast of float32 to itself [doc]
+             load=CopyCost(27, 17.0), store=CopyCost(12, 17.0), gm_rate=136.0, sync_cycles=0),
 )
 PLATFORMS: Dict[str, Platform] = {row.name: row for row in _ROWS}
 

@@ -7,6 +7,7 @@ import pytest
 
 from tf_autofuse.codegen.ascendc import print_ascendc
 from tf_autofuse.errors import ScheduleError
+from tf_autofuse.kernel.layout import MATH_SCRATCH, buffer_extent, layout
 from tf_autofuse.loop import interp
 from tf_autofuse.platforms import Platform, platform
 from tf_autofuse.runtime.twin import run_twin
@@ -172,6 +173,45 @@ def test_golden_text(name):
             file.write(text)
     with open(path, encoding="utf-8") as file:
         assert file.read() == text
+
+
+def shifted(op, dtype):
+    """out = op(in0 + in1) with in1 along the rows, in float32 whatever the tensors are."""
+    return samples.kernel(
+        [dtype] * 2, [dtype], "m0 m1",
+        "%0 = load in0 [m0, m1] : " + dtype,
+        "%1 = load in1 [m1] : " + dtype,
+        "%2 = cast %0 : float32 [m0, m1]",
+        "%3 = cast %1 : float32 [m1]",
+        "%4 = add %2 %3 : float32 [m0, m1]",
+        "%5 = {} %4 : float32 [m0, m1]".format(op),
+        "%6 = cast %5 : {} [m0, m1]".format(dtype),
+        "store out0 [m0, m1] %6",
+    )
+
+
+CALLS = {"floor": "RoundMode::CAST_FLOOR", "ceil": "RoundMode::CAST_CEIL",
+         "rint": "RoundMode::CAST_RINT", "erf": "AscendC::Erf(", "erfc": "AscendC::Erfc(",
+         "sin": "AscendC::Sin(", "cos": "AscendC::Cos("}
+
+
+@pytest.mark.parametrize("op, dtype", [(op, "float32") for op in sorted(CALLS)] + [
+    ("erf", "float16"), ("floor", "float16"), ("erfc", "bfloat16"), ("rint", "bfloat16")])
+def test_calls_of_the_chip(op, dtype):
+    loop = shifted(op, dtype)
+    assert CALLS[op] in print_ascendc(schedule(loop), CHIP).text
+    for shape in [(128, 192), (1, 1), (33, 1001), (3, 20001)]:
+        check(loop, shape)
+
+
+@pytest.mark.parametrize("op, size", [("erfc", MATH_SCRATCH), ("sin", MATH_SCRATCH), ("rint", 0)])
+def test_only_calls_that_want_scratch_take_ub(op, size):
+    for program in schedule(shifted(op, "float32")).programs:
+        place = layout(program)
+        slots = sum(b.fixed for b in map(buffer_extent, {
+            b.slot: b for b in program.buffers if b.position == "VECCALC"}.values()))
+        assert place.arena.fixed - slots == size
+        assert ("math" in place.scratch) == (size > 0)
 
 
 def test_kernel_for_another_chip_is_refused():

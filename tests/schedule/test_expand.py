@@ -5,6 +5,7 @@ import pytest
 from scalar_kernels import EDGES, one_op
 
 from tf_autofuse.codegen.ascendc import print_ascendc
+from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel import interp as kernel_interp
 from tf_autofuse.loop import interp
 from tf_autofuse.loop.functions import REAL_FUNCTIONS
@@ -67,6 +68,26 @@ def test_composed_form_on_the_twin(op):
     result = run_twin(source.text, source.entry, arrays, [(want.shape, "float32")], launch.data,
                       launch.blocks, chip, launch.workspace_bytes, tiling_key=launch.key)
     assert_near(result.outputs[0], want)
+
+
+@pytest.mark.parametrize("op, zeros", [("floor", [-0.0]), ("ceil", [-0.0, -0.3]),
+                                       ("rint", [-0.0, -0.5, -0.2]), ("erf", [-0.0])])
+def test_negative_zeros_stay(op, zeros):
+    loop = one_op(op, "float32", "float32")
+    array = np.array(zeros + [0.0], np.float32)
+    sizes = {"m0": len(array)}
+    (want,) = interp.run(loop, [array], sizes)
+    (got,) = kernel_interp.run(schedule(loop), [array], sizes)
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+    assert np.signbit(got).tolist() == [True] * len(zeros) + [False]
+
+
+@pytest.mark.parametrize("op", ["floor", "ceil", "rint"])
+def test_a_chip_that_does_not_round_float32(op):
+    loop = one_op(op, "float32", "float32")
+    with pytest.raises(ScheduleError, match="no vector form of %s on Ascend310P" % op):
+        schedule(loop, "Ascend310P")
+    schedule(loop, "Ascend950")
 
 
 def test_what_is_missing_is_named():

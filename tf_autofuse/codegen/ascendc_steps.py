@@ -24,7 +24,7 @@ from tf_autofuse.kernel.ir import (
     walk_steps,
     written,
 )
-from tf_autofuse.kernel.layout import UNIT, Extent, layout
+from tf_autofuse.kernel.layout import MATH_SCRATCH, UNIT, Extent, layout
 from tf_autofuse.kernel.nest import runtime_inputs
 from tf_autofuse.kernel.vector import ITEM_BYTES, ROUND_MODES, VECTOR_OPS
 from tf_autofuse.platforms import Platform
@@ -139,7 +139,7 @@ class StepPrinter:
     def uses_scratch(self, step: Step) -> bool:
         """Whether the step prints several instructions or uses shared scratch."""
         if isinstance(step, Compute):
-            return step.op == "tanh"
+            return VECTOR_OPS[step.op].scratch > 0
         return isinstance(step, (Broadcast, Accumulate, Finish))
 
     def scratch(self, name: str, kind: str, count: str) -> str:
@@ -247,9 +247,9 @@ class StepPrinter:
         args = [dst] + srcs
         if op.scalar:
             args.append(self._scalar(step.scalar, step.srcs[-1]))
-        if step.op in ("cast", "trunc"):
-            mode = ROUND_MODES[self.buffer(step.srcs[0]).dtype][self.buffer(step.dst).dtype]
-            args.append("AscendC::RoundMode::CAST_" + ("TRUNC" if step.op == "trunc" else mode))
+        if op.call == "Cast":
+            kinds = self.buffer(step.srcs[0]).dtype, self.buffer(step.dst).dtype
+            args.append("AscendC::RoundMode::CAST_" + (op.mode or ROUND_MODES[kinds[0]][kinds[1]]))
         call = self.chip.calls.get(step.op, op.call)
         if op.mask == "out":
             args.append("AscendC::" + call)
@@ -261,9 +261,9 @@ class StepPrinter:
                 args = [view % dst, srcs[0]] + [view % s for s in srcs[1:]]
             args.append("AscendC::SELMODE::VSEL_TENSOR_%s_MODE"
                         % ("SCALAR" if op.scalar else "TENSOR"))
-        if step.op == "tanh":
+        if op.scratch:
             self.put("AscendC::LocalTensor<uint8_t> %sScratch = %s;"
-                     % (dst, self.scratch("math", "uint8_t", "4096")))
+                     % (dst, self.scratch("math", "uint8_t", str(MATH_SCRATCH))))
             args.append(dst + "Scratch")
         self.put("AscendC::%s(%s, %s);" % (call, ", ".join(args), count))
 

@@ -19,13 +19,13 @@ from tf_autofuse.kernel.ir import (
     Step,
     walk_steps,
 )
-from tf_autofuse.kernel.vector import ITEM_BYTES
+from tf_autofuse.kernel.vector import ITEM_BYTES, VECTOR_OPS
 
 UNIT = 128
 """Buffers hold multiples of this many elements: 256 bytes of the smallest compared type."""
 
 LANE_BYTES = 256
-MATH_SCRATCH = 4096
+MATH_SCRATCH = max(op.scratch for op in VECTOR_OPS.values())
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,8 @@ def needs_column(program: Program) -> bool:
 
 def needs_math(program: Program) -> bool:
     """Whether an instruction wants scratch of its own."""
-    return any(isinstance(s, Compute) and s.op == "tanh" for s in walk_steps(program.steps))
+    return any(isinstance(s, Compute) and VECTOR_OPS[s.op].scratch > 0
+               for s in walk_steps(program.steps))
 
 
 def task_order(program: Program) -> Tuple[str, ...]:

@@ -10,6 +10,8 @@ from typing import Callable, Dict, FrozenSet
 
 import numpy as np
 
+from tf_autofuse.loop.functions import REAL_FUNCTIONS, wide
+
 REAL = frozenset(("float16", "float32"))
 NUMBER = REAL | frozenset(("int16", "int32"))
 SELECTABLE = frozenset(("float16", "float32", "int32"))
@@ -17,7 +19,11 @@ SELECTABLE = frozenset(("float16", "float32", "int32"))
 
 @dataclass(frozen=True)
 class VectorOp:
-    """`call`: Ascend C name. `scalar`: takes a scalar. `mask`: 'out', 'in' or ''."""
+    """`call`: Ascend C name. `scalar`: takes a scalar. `mask`: 'out', 'in' or ''.
+
+    `mode`: how a Cast rounds, where the pair of types does not say. `scratch`: bytes that the call
+    wants at least for the type that wants most; calls are faster with more.
+    """
 
     arity: int
     dtypes: FrozenSet[str]
@@ -26,6 +32,8 @@ class VectorOp:
     scalar: bool = False
     mask: str = ""
     in_place: bool = True
+    mode: str = ""
+    scratch: int = 0
 
 
 def _compare(function: Callable, mode: str, dtypes: FrozenSet[str] = REAL) -> VectorOp:
@@ -37,8 +45,13 @@ def _compares(function: Callable, mode: str) -> VectorOp:
                     in_place=False)
 
 
-def _tanh(x):
-    return np.tanh(x.astype(np.float64)).astype(x.dtype)
+def _math(name: str, call: str, scratch: int) -> VectorOp:
+    """A call of several instructions; it reads its operand while it writes its result."""
+    return VectorOp(1, REAL, wide(REAL_FUNCTIONS[name][1]), call, in_place=False, scratch=scratch)
+
+
+def _round(function: Callable, mode: str) -> VectorOp:
+    return VectorOp(1, frozenset(("float32",)), function, "Cast", mode=mode)
 
 
 VECTOR_OPS: Dict[str, VectorOp] = {
@@ -46,7 +59,14 @@ VECTOR_OPS: Dict[str, VectorOp] = {
     "exp": VectorOp(1, REAL, np.exp, "Exp"),
     "ln": VectorOp(1, REAL, np.log, "Ln"),
     "sqrt": VectorOp(1, REAL, np.sqrt, "Sqrt"),
-    "tanh": VectorOp(1, REAL, _tanh, "Tanh", in_place=False),
+    "tanh": _math("tanh", "Tanh", 1024),
+    "erf": _math("erf", "Erf", 2048),
+    "erfc": _math("erfc", "Erfc", 4096),
+    "sin": _math("sin", "Sin", 2080),
+    "cos": _math("cos", "Cos", 2080),
+    "floor": _round(np.floor, "FLOOR"),
+    "ceil": _round(np.ceil, "CEIL"),
+    "rint": _round(np.rint, "RINT"),
     "add": VectorOp(2, NUMBER, np.add, "Add"),
     "sub": VectorOp(2, NUMBER, np.subtract, "Sub"),
     "mul": VectorOp(2, NUMBER, np.multiply, "Mul"),
@@ -70,7 +90,7 @@ VECTOR_OPS: Dict[str, VectorOp] = {
     "select": VectorOp(3, SELECTABLE, np.where, "Select", mask="in", in_place=False),
     "selects": VectorOp(2, REAL, np.where, "Select", scalar=True, mask="in", in_place=False),
     "cast": VectorOp(1, NUMBER, np.asarray, "Cast", in_place=False),
-    "trunc": VectorOp(1, NUMBER, np.trunc, "Cast", in_place=False),
+    "trunc": VectorOp(1, NUMBER, np.trunc, "Cast", in_place=False, mode="TRUNC"),
 }
 """`cast` rounds to nearest even, `trunc` towards zero. `selects` has the scalar for false."""
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import List, Sequence, Tuple, Union
 
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.ir import Kernel, Program
+from tf_autofuse.kernel.ir import Compute, Kernel, Program, walk_steps
 from tf_autofuse.kernel.nest import Nest, build_nests
 from tf_autofuse.loop.ir import LoopKernel, Map, Reduce
 from tf_autofuse.platforms import Platform
@@ -56,6 +56,7 @@ def _programs(loop: LoopKernel, nests: Tuple[Nest, ...], chip: Platform) -> Tupl
     programs: List[Program] = []
     for number, (nest, names) in enumerate(zip(nests, variants)):
         programs.append(build_program(loop, nest, number, names[0]))
+        _check_instructions(programs[-1], chip)
         for name in names[1:]:
             try:
                 program = build_program(loop, nest, number, name)
@@ -63,6 +64,13 @@ def _programs(loop: LoopKernel, nests: Tuple[Nest, ...], chip: Platform) -> Tupl
                 continue  # the first program runs for all sizes
             programs += [program] if fits(program, chip) else []
     return tuple(programs)
+
+
+def _check_instructions(program: Program, chip: Platform) -> None:
+    for step in walk_steps(program.steps):
+        if isinstance(step, Compute) and step.op in chip.lacks:
+            raise ScheduleError("no vector form of %s on %s" % (step.op, chip.name),
+                                node=program.buffer(step.dst).origin, stage="schedule")
 
 
 def _count(variants: Sequence[Sequence[str]]) -> int:

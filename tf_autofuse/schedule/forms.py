@@ -6,6 +6,11 @@ Reciprocal are approximations, so these are composed of what is exact enough:
 
     expm1(-|x|) = 2 t / (1 - t) with t = tanh(-|x| / 2)
     log1p(x)    = log(u) x / (u - 1) with u = 1 + x, and x where u is 1
+
+Its Erf and Erfc clip their operand, which may lose a NaN, and its Sin and Cos say nothing of
+infinities: these cases are put back. What stays is accuracy. Erfc squares in float32 and keeps five
+digits where it is small. Sin and Cos subtract multiples of pi in float32: good for |x| up to 65504,
+with fewer and in the end no right digits beyond. The signs of zeros are those of the calls.
 """
 from __future__ import annotations
 
@@ -48,6 +53,18 @@ def _where(test: str, operand: str, yes: str, no: str) -> Form:
     return [(test, "m", (operand,), 0.0), ("select", "r", ("m", yes, no), None)]
 
 
+def _keep_nan(name: str) -> Form:
+    """A call that may give a number for NaN."""
+    return [(name, "t", ("a",), None), ("eq", "m", ("a", "a"), None),
+            ("select", "r", ("m", "t", "a"), None)]
+
+
+def _of_finite(name: str) -> Form:
+    """A call whose result is NaN for infinities and NaN, which a - a tells from numbers."""
+    return [(name, "t", ("a",), None), ("sub", "d", ("a", "a"), None),
+            ("eq", "m", ("d", "d"), None), ("select", "r", ("m", "t", "d"), None)]
+
+
 _NO_NAN: Form = [("nes", "m", ("b",), 0.0), ("selects", "r", ("m", "p"), 0.0)]
 """The product `p` where `b` is not 0, else 0."""
 
@@ -55,7 +72,9 @@ REAL_FORMS: Dict[str, Form] = {
     "neg": [("muls", "r", ("a",), -1.0)],
     "abs": _one("abs", 1), "exp": _one("exp", 1), "log": _one("ln", 1), "sqrt": _one("sqrt", 1),
     "tanh": _one("tanh", 1), "add": _one("add", 2), "sub": _one("sub", 2), "mul": _one("mul", 2),
-    "div": _one("div", 2),
+    "div": _one("div", 2), "floor": _one("floor", 1), "ceil": _one("ceil", 1),
+    "rint": _one("rint", 1), "erf": _keep_nan("erf"), "erfc": _keep_nan("erfc"),
+    "sin": _of_finite("sin"), "cos": _of_finite("cos"),
     "rsqrt": [("sqrt", "t", ("a",), None)] + _reciprocal("r", "t"),
     "sigmoid": [
         ("muls", "t", ("a",), -1.0), ("exp", "e", ("t",), None), ("adds", "d", ("e",), 1.0),
