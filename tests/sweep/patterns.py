@@ -138,6 +138,12 @@ def gelu_tanh_bias(net):
     return [net("Mul", net("Mul", x, 0.5), net("Add", net("Tanh", inner), 1.0))]
 
 
+def gelu_erf_bias(net):
+    x = net("Add", net.input(*MATRIX), net.input(*ROW))
+    inner = net("Mul", x, 0.70710678)
+    return [net("Mul", net("Mul", x, 0.5), net("Add", net("Erf", inner), 1.0))]
+
+
 def swiglu(net):
     x, gate = net.input(*MATRIX), net.input(*MATRIX)
     return [net("Mul", net("Mul", x, net("Sigmoid", x)), gate)]
@@ -229,7 +235,7 @@ PATTERNS: Tuple[Callable, ...] = (
     instance_norm, l2_normalize, sigmoid_cross_entropy_mean, softmax_cross_entropy, focal_loss,
     huber_loss, gelu_tanh_bias, swiglu, dropout_residual_norm, adam, momentum, adagrad, moments,
     masked_softmax, log_sum_exp, cosine_similarity, layer_norm_backward, softmax_backward,
-    sigmoid_cross_entropy_backward, abs_reduce_sum_columns, mean_square_error,
+    sigmoid_cross_entropy_backward, abs_reduce_sum_columns, mean_square_error, gelu_erf_bias,
 )
 
 
