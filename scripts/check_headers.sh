@@ -63,11 +63,19 @@ print_kernels() { # FOLDER: golden texts and some patterns on two chips
 import os, sys
 from sweep import patterns
 from sweep.runner import Sweep
+
+def calls(net):
+    x = net.input(*patterns.MATRIX)
+    for type_ in ("Floor", "Ceil", "Rint", "Erf", "Erfc", "Sin", "Cos", "Tanh"):
+        x = net(type_, x)
+    return [x]
+
 for chip in ("Ascend910B", "Ascend950"):
-    for name, dtype in (("layer_norm", "float32"), ("gelu_tanh_bias", "float16"),
-                        ("masked_softmax", "bfloat16"), ("adam", "float32")):
-        text = Sweep(patterns.case(getattr(patterns, name), dtype), chip).source.text
-        path = os.path.join(sys.argv[1], "%s_%s_%s.cc" % (name, dtype, chip))
+    for pattern, dtype in ((patterns.layer_norm, "float32"), (patterns.gelu_tanh_bias, "float16"),
+                           (patterns.masked_softmax, "bfloat16"), (patterns.adam, "float32"),
+                           (calls, "float32")):
+        text = Sweep(patterns.case(pattern, dtype), chip).source.text
+        path = os.path.join(sys.argv[1], "%s_%s_%s.cc" % (pattern.__name__, dtype, chip))
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 PRINT
