@@ -73,7 +73,7 @@ _CLASSES = {
     "cast": "cast", "trunc": "cast", "select": "select", "selects": "select",
     "fill": "fill", "copy": "copy", "lane_reduce": "lane_reduce",
     "tanh": "math", "sin": "math", "cos": "math", "tan": "math", "sinh": "math", "cosh": "math",
-    "floor": "cast", "ceil": "cast", "round": "cast", "rint": "cast",
+    "floor": "cast", "ceil": "cast", "round": "cast", "rint": "cast", "cut": "cast",
     "erf": "long_math", "erfc": "long_math", "asin": "long_math", "acos": "long_math",
     "atan": "long_math", "asinh": "long_math", "acosh": "long_math", "atanh": "long_math",
     "power": "long_math", "fmod": "long_math",
@@ -142,7 +142,8 @@ _ROWS: Tuple[Platform, ...] = (
     # Clock, cores and copy rates [doc]; instructions as on 2201 [guess]; no SyncAll [doc].
     Platform("Ascend310P", npu_arch=2002, ub_bytes=248 * 1024, vector_cores=8, clock_mhz=1060,
              dtypes=_ALL_TYPES - frozenset(("bfloat16",)),
-             lacks=frozenset(("floor", "ceil", "rint")),  # no Cast of float32 to itself [doc]
+             # No Cast of float32 to itself [doc].
+             lacks=frozenset(("floor", "ceil", "rint", "cut")),
              load=CopyCost(27, 17.0), store=CopyCost(12, 17.0), gm_rate=136.0, sync_cycles=0),
 )
 PLATFORMS: Dict[str, Platform] = {row.name: row for row in _ROWS}

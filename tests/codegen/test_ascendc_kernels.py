@@ -191,8 +191,8 @@ def shifted(op, dtype):
 
 
 CALLS = {"floor": "RoundMode::CAST_FLOOR", "ceil": "RoundMode::CAST_CEIL",
-         "rint": "RoundMode::CAST_RINT", "erf": "AscendC::Erf(", "erfc": "AscendC::Erfc(",
-         "sin": "AscendC::Sin(", "cos": "AscendC::Cos("}
+         "rint": "RoundMode::CAST_RINT", "trunc": "RoundMode::CAST_TRUNC", "erf": "AscendC::Erf(",
+         "erfc": "AscendC::Erfc(", "sin": "AscendC::Sin(", "cos": "AscendC::Cos("}
 
 
 @pytest.mark.parametrize("op, dtype", [(op, "float32") for op in sorted(CALLS)] + [

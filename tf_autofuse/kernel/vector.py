@@ -67,6 +67,7 @@ VECTOR_OPS: Dict[str, VectorOp] = {
     "floor": _round(np.floor, "FLOOR"),
     "ceil": _round(np.ceil, "CEIL"),
     "rint": _round(np.rint, "RINT"),
+    "cut": _round(np.trunc, "TRUNC"),
     "add": VectorOp(2, NUMBER, np.add, "Add"),
     "sub": VectorOp(2, NUMBER, np.subtract, "Sub"),
     "mul": VectorOp(2, NUMBER, np.multiply, "Mul"),
@@ -92,7 +93,8 @@ VECTOR_OPS: Dict[str, VectorOp] = {
     "cast": VectorOp(1, NUMBER, np.asarray, "Cast", in_place=False),
     "trunc": VectorOp(1, NUMBER, np.trunc, "Cast", in_place=False, mode="TRUNC"),
 }
-"""`cast` rounds to nearest even, `trunc` towards zero. `selects` has the scalar for false."""
+"""`cast` rounds to nearest even, `trunc` to an integer towards zero, `cut` stays float32.
+`selects` has the scalar for false."""
 
 NAN_NOTE = frozenset(("max", "min"))
 

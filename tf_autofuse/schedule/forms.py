@@ -73,8 +73,8 @@ REAL_FORMS: Dict[str, Form] = {
     "abs": _one("abs", 1), "exp": _one("exp", 1), "log": _one("ln", 1), "sqrt": _one("sqrt", 1),
     "tanh": _one("tanh", 1), "add": _one("add", 2), "sub": _one("sub", 2), "mul": _one("mul", 2),
     "div": _one("div", 2), "floor": _one("floor", 1), "ceil": _one("ceil", 1),
-    "rint": _one("rint", 1), "erf": _keep_nan("erf"), "erfc": _keep_nan("erfc"),
-    "sin": _of_finite("sin"), "cos": _of_finite("cos"),
+    "rint": _one("rint", 1), "trunc": _one("cut", 1), "erf": _keep_nan("erf"),
+    "erfc": _keep_nan("erfc"), "sin": _of_finite("sin"), "cos": _of_finite("cos"),
     "rsqrt": [("sqrt", "t", ("a",), None)] + _reciprocal("r", "t"),
     "sigmoid": [
         ("muls", "t", ("a",), -1.0), ("exp", "e", ("t",), None), ("adds", "d", ("e",), 1.0),
