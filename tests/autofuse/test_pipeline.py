@@ -190,6 +190,14 @@ def test_a_missing_instruction_leaves_the_kernel_to_the_cpu():
     assert files == {"host_kernel.cpp", "kernel.json", "loop.txt", "no_ascendc.txt"}
 
 
+def test_an_instruction_that_one_chip_lacks_leaves_its_kernel_to_the_cpu():
+    for soc, form in (("Ascend910B", "kernel.cpp"), ("Ascend310P", "no_ascendc.txt")):
+        flags.set_overrides("--enable_autofuse=true;--soc=" + soc)
+        node = fuse(chain("Abs", "Floor", "Exp"))["AutofusedKernel"]
+        files = set(os.listdir(node.get_attr("bundle_dir")))
+        assert files & {"kernel.cpp", "no_ascendc.txt"} == {form}
+
+
 def test_a_missing_instruction_fuses_nothing_where_the_chip_would_run_it(monkeypatch):
     monkeypatch.setattr(pipeline, "is_host", lambda graph: False)
     assert "AutofusedKernel" not in fuse(chain("Abs", "Tan", "Exp"))
