@@ -42,10 +42,17 @@ class TrafficModel:
         self._kernel: LoopKernel = cluster.lowered.kernel
         self._refs: Tuple[TensorRef, ...] = cluster.lowered.inputs
         self._edges = _unfused_edges(view, cluster)
+        self._known: Dict[Tuple[Tuple[int, ...], ...], Traffic] = {}
         self._symbols = [view.infos[ref].dims or () for ref in self._refs]
 
     def __call__(self, shapes: Sequence[Sequence[int]]) -> Traffic:
-        """Traffic for one shape per kernel input."""
+        """Traffic for one shape per kernel input; counted once, a report asks again and again."""
+        key = tuple(map(tuple, shapes))
+        if key not in self._known:
+            self._known[key] = self._count_bytes(shapes)
+        return self._known[key]
+
+    def _count_bytes(self, shapes: Sequence[Sequence[int]]) -> Traffic:
         sizes = axis_sizes(self._kernel, shapes)
         once = [
             item_bytes(param.dtype) * _count(shape)
