@@ -5,7 +5,7 @@ import pytest
 from nets import Net
 
 from tf_autofuse import flags
-from tf_autofuse.autofuse import pipeline
+from tf_autofuse.autofuse import pipeline, traffic
 from tf_autofuse.errors import BuildError, ScheduleError
 from tf_autofuse.ge.passes import PassContext
 from tf_autofuse.ge.tensor import Tensor
@@ -228,3 +228,10 @@ def test_a_row_that_fits_is_read_once_and_one_that_does_not_twice():
     assert short.gm_bytes == short.gm_lower_bound == 2 * 4 * 64000
     assert long.gm_lower_bound == 2 * 4 * 400000
     assert long.gm_bytes == 3 * 4 * 400000
+
+
+def test_a_second_report_counts_nothing_anew(monkeypatch):
+    fuse(chain("Abs", "Exp"))
+    first = RECORDER.report({})
+    monkeypatch.setattr(traffic, "schedule", None)
+    assert RECORDER.report({}) == first
