@@ -133,14 +133,19 @@ class _Clusterer:
         readers: Dict[TensorRef, List[int]] = {}
         for index, operator in self._operators.items():
             for ref in operator.inputs:
-                pays = self._bytes(ref) >= self._bytes((operator.name, 0))
-                if pays and self._computes(index) and self._view.infos[ref].const is None:
+                if self._worth_sharing(operator, ref):
                     readers.setdefault(ref, []).append(index)
         for ref in sorted(readers, key=self._bytes, reverse=True):
             indices = sorted(readers[ref], key=self._rank.__getitem__)
             for first, second in zip(indices, indices[1:]):
                 if self._group[first] != self._group[second]:
                     self._try_sibling(first, second)
+
+    def _worth_sharing(self, operator: Operator, ref: TensorRef) -> bool:
+        kind = OPS[operator.type].kind
+        if kind == VIEW or self._view.infos[ref].const is not None:
+            return False
+        return kind == REDUCE or self._bytes(ref) >= self._bytes((operator.name, 0))
 
     def _try_sibling(self, first: int, second: int) -> None:
         left, right = self._group[first], self._group[second]
