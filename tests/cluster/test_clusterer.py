@@ -103,7 +103,7 @@ def test_a_loop_invariant_needs_its_own_frame():
     body = net("Add", net("Abs", merge), invariant)
     net("NextIteration", body, name="next")
     names, _ = clusters(net, net("Exit", merge))
-    assert names == [["Abs", "Add"]] or names == []
+    assert names == [["Abs", "Add"]]
 
 
 def test_unsupported_dtypes_and_ranks_have_reasons():
@@ -184,7 +184,7 @@ def test_what_follows_a_broadcast_is_not_written_either():
     net = Net(4, 8)
     spread = net("BroadcastTo", net.data(8), net.data(2))
     names, _ = clusters(net, net("Mul", net.data(), net("Neg", spread)))
-    assert names == [["Neg", "Mul"]] or names == [["BroadcastTo", "Neg", "Mul"]]
+    assert names == [["Neg", "Mul"]]
 
 
 def test_reductions_with_the_axes_as_an_attribute():

@@ -42,7 +42,12 @@ def find_clusters(view: GraphView, min_ops: int = 2) -> Clustering:
 
 def lower_nodes(view: GraphView, nodes: Sequence[ViewNode]) -> LoweredKernel:
     """Lower a set of nodes (topological order) to a legal kernel; Unsupported when impossible."""
-    operators = [view.operator(node) for node in nodes]
+    return _lower_legal(view, nodes, [view.operator(node) for node in nodes])
+
+
+def _lower_legal(
+    view: GraphView, nodes: Sequence[ViewNode], operators: Sequence[Operator]
+) -> LoweredKernel:
     lowered = lower(operators, outputs_of(view, nodes), view.infos)
     check(lowered.kernel)
     return lowered
@@ -155,7 +160,7 @@ class _Clusterer:
             return
         if self._path(left, right) or self._path(right, left):
             return
-        members = sorted(self._members[left] + self._members[right], key=self._rank.__getitem__)
+        members = self._together(left, right)
         try:
             self._lower(members)
         except Unsupported:
@@ -192,9 +197,7 @@ class _Clusterer:
         first, second = self._group[producer], self._group[consumer]
         if self._path_around(first, second):
             return FuseDecision.no("CYCLE", "%s and %s: another path joins them" % names)
-        members = sorted(
-            self._members[first] + self._members[second], key=self._rank.__getitem__
-        )
+        members = self._together(first, second)
         try:
             if not self._follows(first, second, consumer):
                 self._lower(members)
@@ -222,10 +225,11 @@ class _Clusterer:
 
     def _lower(self, members: Sequence[int]) -> LoweredKernel:
         nodes = [self._view.nodes[index] for index in members]
-        operators = [self._operators[index] for index in members]
-        lowered = lower(operators, outputs_of(self._view, nodes), self._view.infos)
-        check(lowered.kernel)
-        return lowered
+        return _lower_legal(self._view, nodes, [self._operators[index] for index in members])
+
+    def _together(self, first: int, second: int) -> List[int]:
+        """Members of two groups in topological order."""
+        return sorted(self._members[first] + self._members[second], key=self._rank.__getitem__)
 
     def _merge(self, first: int, second: int, members: List[int]) -> None:
         for index in self._members.pop(second):
