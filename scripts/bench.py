@@ -1,4 +1,4 @@
-"""Measures what this package costs where it does not help: `python scripts/bench.py overhead`.
+"""Measures this package: `bench.py overhead` is what it costs, `bench.py speed` what it gains.
 
 Everything that is compared runs in one process, in interleaved rounds; medians are printed, so a
 busy machine slows both sides alike.
@@ -14,6 +14,8 @@ import subprocess
 import sys
 import time
 from typing import Any, Callable, Dict, List, Tuple
+
+import bench_speed
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
@@ -200,7 +202,10 @@ def main() -> int:
     commands.required = True
     command = commands.add_parser("overhead", help="cost of the op, the import and the pass")
     command.add_argument("--json", action="store_true", help="print JSON")
-    return overhead(parser.parse_args().json)
+    command = commands.add_parser("speed", help="fused kernels against TF, XLA and a copy")
+    bench_speed.add_arguments(command)
+    options = parser.parse_args()
+    return bench_speed.run(options) if options.command == "speed" else overhead(options.json)
 
 
 if __name__ == "__main__":
