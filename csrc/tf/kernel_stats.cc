@@ -31,7 +31,8 @@ struct StatsRegistry {
       const int64_t calls = stats.calls_.load(std::memory_order_relaxed);
       if (calls == 0) continue;
       std::lock_guard<std::mutex> node_lock(stats.mutex_);
-      entries.push_back({item.first, stats.kernel_key_, calls, stats.input_shapes_});
+      const int64_t nanos = stats.nanos_.load(std::memory_order_relaxed);
+      entries.push_back({item.first, stats.kernel_key_, calls, nanos, stats.input_shapes_});
     }
     return entries;
   }
@@ -40,6 +41,7 @@ struct StatsRegistry {
     std::lock_guard<std::mutex> lock(mutex);
     for (auto& item : nodes) {
       item.second->calls_.store(0, std::memory_order_relaxed);
+      item.second->nanos_.store(0, std::memory_order_relaxed);
       item.second->plan_.store(0, std::memory_order_relaxed);
     }
   }

@@ -1,4 +1,4 @@
-// What ran: calls and last input shapes of every AutofusedKernel node, by node name.
+// What ran: calls, time and last input shapes of every AutofusedKernel node, by node name.
 #ifndef AUTOFUSE_TF_KERNEL_STATS_H_
 #define AUTOFUSE_TF_KERNEL_STATS_H_
 
@@ -21,12 +21,16 @@ class NodeStats {
     if (plan_.load(std::memory_order_relaxed) != plan) SetShapes(plan, input_shapes);
   }
 
+  // Adds the nanoseconds that the kernel of a counted call took.
+  void AddTime(int64_t nanos) { nanos_.fetch_add(nanos, std::memory_order_relaxed); }
+
  private:
   friend struct StatsRegistry;
 
   void SetShapes(uint64_t plan, const Shapes& input_shapes);
 
   std::atomic<int64_t> calls_{0};
+  std::atomic<int64_t> nanos_{0};
   std::atomic<uint64_t> plan_{0};
   std::mutex mutex_;
   std::string kernel_key_;
@@ -37,6 +41,7 @@ struct NodeStatsEntry {
   std::string node;
   std::string kernel_key;
   int64_t calls;
+  int64_t nanos;
   Shapes input_shapes;
 };
 

@@ -138,6 +138,7 @@ py::dict KernelStats() {
   for (const NodeStatsEntry& entry : SnapshotStats()) {
     py::dict node;
     node["calls"] = entry.calls;
+    node["nanos"] = entry.nanos;
     node["input_shapes"] = entry.input_shapes;
     node["kernel_key"] = ToStr(entry.kernel_key);
     stats[ToStr(entry.node)] = std::move(node);
@@ -159,6 +160,7 @@ PYBIND11_MODULE(_tf_shim, m) {
   m.def("set_strict", &autofuse::SetStrict, py::arg("strict"),
         "Strict: a failing optimizer makes the model fail with its text.");
   m.def("kernel_stats", &autofuse::KernelStats,
-        "{node: {'calls', 'input_shapes' of the last call, 'kernel_key'}} since the last reset.");
+        "{node: {'calls', 'nanos' of all calls, 'input_shapes' of the last call, 'kernel_key'}} "
+        "since the last reset.");
   m.def("reset_kernel_stats", &autofuse::ResetStats);
 }

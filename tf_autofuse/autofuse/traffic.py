@@ -9,7 +9,7 @@ from tf_autofuse import flags
 from tf_autofuse.cluster.clusterer import Cluster
 from tf_autofuse.cluster.view import GraphView
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.ir import CopyIn, walk_steps
+from tf_autofuse.kernel.ir import CopyIn, Program, walk_steps
 from tf_autofuse.loop.ir import Dim, LoopKernel
 from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.loop.source import TensorRef
@@ -19,7 +19,7 @@ from tf_autofuse.platforms import platform as find_platform
 from tf_autofuse.report.model import Traffic
 from tf_autofuse.schedule import schedule
 from tf_autofuse.schedule.expand import missing_instruction
-from tf_autofuse.tiling import solve
+from tf_autofuse.tiling import NestTiling, solve
 
 BYTES = {"bool": 1, "bfloat16": 2}
 
@@ -58,16 +58,17 @@ class TrafficModel:
             item_bytes(param.dtype) * _count(shape)
             for param, shape in zip(self._kernel.inputs, shapes)
         ]
-        reads = [size * times for size, times in zip(once, self._copies(sizes))]
+        copies, tiling = self._copies(sizes)
+        reads = [size * times for size, times in zip(once, copies)]
         written = sum(
             item_bytes(self._kernel.outputs[store.output].dtype) * _extent(store.dims, sizes)
             for store in self._kernel.stores
         )
         bound = sum(dict(zip(self._refs, once)).values()) + written
-        return Traffic(sum(reads) + written, self._unfused(shapes, sizes), bound)
+        return Traffic(sum(reads) + written, self._unfused(shapes, sizes), bound, tiling)
 
-    def _copies(self, sizes: Dict[str, int]) -> List[int]:
-        """How often the kernel reads each input, by the variants its tiling chooses."""
+    def _copies(self, sizes: Dict[str, int]) -> Tuple[List[int], Tuple[str, ...]]:
+        """How often the kernel reads each input, and a line for the tiling of each nest."""
         merged, groups = merge_axes(self._kernel)
         totals = dict.fromkeys(merged.axes, 1)
         for axis, group in zip(self._kernel.axes, groups):
@@ -75,13 +76,13 @@ class TrafficModel:
         chip = find_platform(flags.current().soc)
         once = [1] * len(self._kernel.inputs)
         if missing_instruction(merged):
-            return once
+            return once, ()
         try:
             kernel = schedule(merged, chip)
             named = dict(zip(kernel.loop.axes, totals.values()))
             tilings, _ = solve(kernel, named, chip.vector_cores)
         except ScheduleError:  # a kernel for the CPU only
-            return once
+            return once, ()
         programs = [found[t.variant] for found, t in zip(kernel.variants, tilings)]
         copies = [
             step.input
@@ -89,7 +90,8 @@ class TrafficModel:
             for step in walk_steps(program.steps)
             if isinstance(step, CopyIn)
         ]
-        return [copies.count(number) for number in range(len(self._kernel.inputs))]
+        lines = tuple(_tiling_line(program, t) for program, t in zip(programs, tilings))
+        return [copies.count(number) for number in range(len(self._kernel.inputs))], lines
 
     def _unfused(self, shapes, sizes: Dict[str, int]) -> int:
         known: Dict[int, int] = {}
@@ -118,6 +120,20 @@ def _unfused_edges(view: GraphView, cluster: Cluster) -> List[Tuple[str, Tuple[i
             times[ref] = times.get(ref, 0) + 1
     infos = ((view.infos[ref], count) for ref, count in times.items())
     return [(info.dtype, info.dims or (), count) for info, count in infos]
+
+
+def _tiling_line(program: Program, tiling: NestTiling) -> str:
+    """The tiling of one nest for a reader: variant, tile in elements, tasks and buffers."""
+    return "nest %d %s %s: tile %d x %d, tasks %d, parts %d, buffers %d" % (
+        program.number,
+        program.template,
+        program.variant,
+        tiling.ty,
+        tiling.tx,
+        tiling.tasks,
+        tiling.parts,
+        tiling.depth,
+    )
 
 
 def _count(shape: Sequence[int]) -> int:

@@ -20,15 +20,18 @@ class TensorEntry(NamedTuple):
 
 
 class Traffic(NamedTuple):
-    """Bytes of global memory moved by the kernel, by the unfused operators, and at least."""
+    """Bytes of global memory moved by the kernel, by the unfused operators, and at least; and a
+    line for the tiling that each nest gets on the chip."""
 
     gm_bytes: int
     gm_bytes_unfused: int
     gm_lower_bound: int
+    tiling: Tuple[str, ...] = ()
 
 
 class KernelEntry(NamedTuple):
-    """One fused node. `source` is the path of its Ascend C text."""
+    """One fused node. `source` is the path of its Ascend C text, `nanos` the time that all calls
+    took on the host, `tiling` a line per loop nest for the chip and the sizes at hand."""
 
     name: str
     key: str
@@ -41,13 +44,16 @@ class KernelEntry(NamedTuple):
     gm_lower_bound: Optional[int]
     source: str
     calls: int
+    nanos: int = 0
+    tiling: Tuple[str, ...] = ()
 
     def to_dict(self) -> Dict[str, Any]:
         """Plain lists, dicts and scalars."""
         plain = self._asdict()
         for side in ("inputs", "outputs"):
             plain[side] = [dict(t._asdict(), shape=list(t.shape)) for t in plain[side]]
-        return dict(plain, op_names=list(self.op_names), op_types=list(self.op_types))
+        lists = {key: list(plain[key]) for key in ("op_names", "op_types", "tiling")}
+        return dict(plain, **lists)
 
 
 class UnfusedEntry(NamedTuple):
@@ -99,7 +105,7 @@ class Recorder:
             self._unfused = {}
 
     def report(self, stats: Dict[str, Dict[str, Any]]) -> Report:
-        """The report so far; `stats` maps node names to {"calls", "input_shapes"}."""
+        """The report so far; `stats` maps node names to {"calls", "nanos", "input_shapes"}."""
         with self._lock:
             kernels, unfused = list(self._kernels), list(self._unfused.values())
         runs = _by_fused_name(stats)
@@ -112,19 +118,20 @@ def _by_fused_name(stats: Dict[str, Dict[str, Any]]) -> Dict[str, Dict[str, Any]
     nodes that it inlines, and may inline one body at several places."""
     merged: Dict[str, Dict[str, Any]] = {}
     for name, run in stats.items():
-        known = merged.setdefault(name.rsplit("/", 1)[-1], {"calls": 0})
-        calls = known["calls"] + run["calls"]
+        known = merged.setdefault(name.rsplit("/", 1)[-1], {"calls": 0, "nanos": 0})
+        sums = {key: known[key] + run.get(key, 0) for key in ("calls", "nanos")}
         known.update(run)
-        known["calls"] = calls
+        known.update(sums)
     return merged
 
 
 def _with_stats(entry: KernelEntry, traffic: Callable, stats) -> KernelEntry:
     run = stats.get(entry.name, {})
+    entry = entry._replace(calls=run.get("calls", 0), nanos=run.get("nanos", 0))
     shapes = run.get("input_shapes") or [tensor.shape for tensor in entry.inputs]
     if any(dim is None for shape in shapes for dim in shape):
-        return entry._replace(calls=run.get("calls", 0))
-    return entry._replace(calls=run.get("calls", 0), **traffic(shapes)._asdict())
+        return entry
+    return entry._replace(**traffic(shapes)._asdict())
 
 
 RECORDER = Recorder()

@@ -45,7 +45,7 @@ def owns_optimizer() -> bool:
 
 
 def kernel_stats() -> Dict[str, Dict[str, Any]]:
-    """Per node that ran since the last reset: calls, input_shapes (last call), kernel_key."""
+    """Per node that ran since the last reset: calls, nanos, input_shapes (last), kernel_key."""
     return load().kernel_stats()
 
 
