@@ -26,6 +26,8 @@ MAIN_KEYS = {
     "strict",
     "pass_stage",
     "soc",
+    "build_seconds",
+    "build_memory_mb",
 }
 DFX_KEYS = {
     "autofuse_att_algorithm",

@@ -43,6 +43,9 @@ def enable(flags: Union[None, str, Mapping[str, Any]] = None) -> None:
     _flags.set_overrides(values)
     _log.forget_warnings()
     if _flags.current().enable_autofuse:
+        build = sys.modules.get("tf_autofuse.build")
+        if build is not None:
+            build.forget_failures()
         _hook()
 
 

@@ -71,6 +71,22 @@ class BuildError(AutofuseError):
         self.output = output
         self.source = source
 
+    def copy(self, node: str = "", source: str = "") -> "BuildError":
+        """The same error anew, for another node or with the path of the kept source."""
+        return type(self)(
+            self.message,
+            node=node or self.node,
+            stage=self.stage,
+            command=self.command,
+            returncode=self.returncode,
+            output=self.output,
+            source=source or self.source,
+        )
+
+
+class BuildTimeout(BuildError):
+    """The compiler did not end within its time limit."""
+
 
 class DumpError(AutofuseError):
     """A dump file is damaged; ``path`` and ``line`` (1-based, 0 when unknown) say where."""

@@ -123,7 +123,7 @@ class Flag:
         return True
 
     def _read_int(self, text: str) -> int:
-        if not re.match(r"[0-9]+\Z", text):
+        if not re.match(r"[0-9]{1,18}\Z", text):
             raise ValueError(text)
         low, high = self.allowed
         if not low <= int(text) <= high:
@@ -225,6 +225,24 @@ _TABLE = (
         allowed=tuple(PLATFORMS),
         effective=True,
         affects_code=True,
+    ),
+    Flag(
+        "build_seconds",
+        MAIN,
+        "int",
+        180,
+        "Time limit of one run of the compiler, in seconds; what takes longer stays unfused.",
+        allowed=(1, 86400),
+        effective=True,
+    ),
+    Flag(
+        "build_memory_mb",
+        MAIN,
+        "int",
+        4096,
+        "Memory limit of one run of the compiler, in MiB of address space; 0: none.",
+        allowed=(0, 1 << 20),
+        effective=True,
     ),
     Flag(
         "autofuse_att_algorithm",

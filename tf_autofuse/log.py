@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import sys
-import threading
 from typing import Hashable, Set
+
+from tf_autofuse.locks import ForkLock
 
 ROOT_NAME = "tf_autofuse"
 
 _said: Set[Hashable] = set()
-_lock = threading.Lock()
+_lock = ForkLock()
 
 
 class _StderrHandler(logging.StreamHandler):

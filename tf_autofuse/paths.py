@@ -30,7 +30,12 @@ def csrc_dir() -> str:
 def cache_dir() -> str:
     """The root of everything built at run time: AUTOFUSE_CACHE_DIR or ~/.cache/tf_autofuse.
 
-    Read from the environment at every call. The folder need not exist.
+    Read from the environment at every call. The folder need not exist. Where the user has no home,
+    it is one that cannot be made, so that nothing lands in the working directory.
     """
     chosen = os.environ.get("AUTOFUSE_CACHE_DIR")
-    return chosen or os.path.join(os.path.expanduser("~"), ".cache", "tf_autofuse")
+    if chosen:
+        return os.path.abspath(chosen)
+    home = os.path.expanduser("~")
+    home = home if os.path.isabs(home) else os.path.join(os.devnull, "no home")
+    return os.path.join(home, ".cache", "tf_autofuse")

@@ -5,7 +5,7 @@ import pytest
 from nets import Net
 
 from tf_autofuse import flags
-from tf_autofuse.autofuse import pipeline, traffic
+from tf_autofuse.autofuse import kernels, pipeline, traffic
 from tf_autofuse.errors import BuildError, ScheduleError
 from tf_autofuse.ge.passes import PassContext
 from tf_autofuse.ge.tensor import Tensor
@@ -20,12 +20,17 @@ def fresh(monkeypatch, tmp_path):
     monkeypatch.delenv("AUTOFUSE_DFX_FLAGS", raising=False)
     monkeypatch.setenv("AUTOFUSE_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(
-        pipeline, "compile_many", lambda kernels: {key: "/lib/%s.so" % key for key, _ in kernels}
+        pipeline, "compile_many", lambda kernels, check: {k: "/lib/%s.so" % k for k, _ in kernels}
     )
     RECORDER.clear()
     yield
     flags.set_overrides(None)
     RECORDER.clear()
+
+
+def fail_to_build(monkeypatch, error):
+    failing = lambda kernels, check: {key: error for key, _ in kernels}  # noqa: E731
+    monkeypatch.setattr(pipeline, "compile_many", failing)
 
 
 def fuse(graph):
@@ -113,7 +118,7 @@ def unfused_codes():
 
 def test_a_kernel_that_does_not_build_leaves_its_operators(monkeypatch):
     error = BuildError("g++ was not found")
-    monkeypatch.setattr(pipeline, "compile_many", lambda kernels: {k: error for k, _ in kernels})
+    fail_to_build(monkeypatch, error)
     assert "AutofusedKernel" not in fuse(chain("Abs", "Exp"))
     assert unfused_codes() == {"n1_Abs": "BUILD", "n2_Exp": "BUILD"}
     assert RECORDER.report({}).kernels == ()
@@ -121,7 +126,7 @@ def test_a_kernel_that_does_not_build_leaves_its_operators(monkeypatch):
 
 def test_strict_turns_a_failure_into_an_error(monkeypatch):
     error = BuildError("g++ was not found")
-    monkeypatch.setattr(pipeline, "compile_many", lambda kernels: {k: error for k, _ in kernels})
+    fail_to_build(monkeypatch, error)
     flags.set_overrides("--enable_autofuse=true;--strict=true")
     with pytest.raises(BuildError):
         fuse(chain("Abs", "Exp"))
@@ -153,7 +158,7 @@ def test_a_cluster_too_small_to_cut_is_left_with_a_reason(monkeypatch):
 def test_a_bundle_that_cannot_be_written_leaves_the_operators(monkeypatch, tmp_path):
     file = tmp_path / "file"
     file.write_text("")
-    monkeypatch.setenv("AUTOFUSE_CACHE_DIR", str(file))
+    monkeypatch.setattr(kernels, "bundle_root", lambda: str(file / "bundles"))
     assert "AutofusedKernel" not in fuse(chain("Abs", "Exp"))
     assert set(unfused_codes().values()) == {"BUILD"}
 

@@ -9,6 +9,7 @@ import shutil
 from typing import List, Tuple
 
 from tf_autofuse import paths
+from tf_autofuse.build.cache import cache_root
 
 MAX_BUNDLES = 4000
 """About 200 MB. The oldest quarter goes when there are more."""
@@ -33,7 +34,7 @@ def generator_digest() -> str:
 
 def bundle_root() -> str:
     """Folder of the bundles that this version of the package writes."""
-    return os.path.join(paths.cache_dir(), "bundles", generator_digest())
+    return os.path.join(cache_root(), "bundles", generator_digest())
 
 
 @functools.lru_cache(maxsize=None)

@@ -27,6 +27,7 @@ from tf_autofuse.cluster.view import GraphView
 from tf_autofuse.errors import AutofuseError, BuildError, ScheduleError, Unsupported
 from tf_autofuse.log import get_logger, warn_once
 from tf_autofuse.report.model import RECORDER, KernelEntry, TensorEntry, UnfusedEntry
+from tf_autofuse.runtime.host import load_kernel
 
 LOG = get_logger("pass")
 MAX_NAME = 140
@@ -92,11 +93,15 @@ def _plan_halves(
 
 
 def _build(graph: Any, planned: Sequence[Planned]) -> Dict[str, Union[str, BuildError]]:
-    """Host libraries of all kernels by key; on a CANN host GE launches the NPU build instead."""
+    """Host libraries of all kernels by key; on a CANN host GE launches the NPU build instead.
+
+    Each library is opened here and stays open, so that the model runs even when its file is gone
+    by the time TensorFlow makes the operator.
+    """
     if not is_host(graph):
         return {plan.key: "" for _, plan in planned}
     sources = {plan.key: plan.files[HOST_FILE] for _, plan in planned}
-    return compile_many(sorted(sources.items()))
+    return compile_many(sorted(sources.items()), check=load_kernel)
 
 
 def _for_chip(planned: Sequence[Planned], alone: List[UnfusedEntry]) -> List[Planned]:

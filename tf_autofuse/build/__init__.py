@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections import OrderedDict, deque
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Dict, Iterable, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Deque, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from .. import paths
-from ..errors import BuildError
+from ..errors import AutofuseError, BuildError, BuildTimeout
+from ..locks import ForkLock
+from . import toolchain as compilers
 from .cache import CacheEntry, KernelCache, digest_of, headers_digest, open_cache
+from .elf import why_no_library
 from .precompiled import precompiled_folder
+from .process import end_running
 from .toolchain import HOST_FLAGS, Toolchain, compile_shared, find_toolchain
 
 __all__ = [
@@ -30,6 +34,7 @@ __all__ = [
     "compile_log",
     "compile_many",
     "find_toolchain",
+    "forget_failures",
     "open_cache",
 ]
 
@@ -44,9 +49,16 @@ class CompileRecord:
     cached: bool
 
 
-_log: List[CompileRecord] = []
-_log_lock = threading.Lock()
-_building: Dict[str, threading.Lock] = {}
+_MAX_RECORDS = 10000
+_MAX_FAILURES = 1000
+_MAX_TIMEOUTS = 2
+_STOP_SECONDS = 0.05
+
+_log: Deque[CompileRecord] = deque(maxlen=_MAX_RECORDS)
+_log_lock = ForkLock()
+_building: Dict[str, ForkLock] = {}
+_failed: "OrderedDict[str, BuildError]" = OrderedDict()
+_timeouts: List[BuildTimeout] = []  # of the builds since the last one that succeeded
 
 
 def compile_log() -> Tuple[CompileRecord, ...]:
@@ -68,6 +80,8 @@ def build_library(
     `label` names the kernel in messages. The compiler's target flags are added to `flags`.
     `header` is the name and the text of a header to precompile: the first that the source includes.
     Raises BuildError: no compiler, a compiler error, a time-out, or a disk that takes no entry.
+    A source that did not compile is not tried again in this process, and after two time-outs in
+    a row nothing is, until `forget_failures`.
     """
     start = time.perf_counter()
     toolchain = find_toolchain()
@@ -75,12 +89,13 @@ def build_library(
     folders = tuple(include_dirs)
     key = digest_of(source, toolchain.digest, "\0".join(all_flags), headers_digest(folders))
     with _log_lock:
-        guard = _building.setdefault(key, threading.Lock())
+        guard = _building.setdefault(key, ForkLock())
     with guard:
-        cache = open_cache()
+        cache = _open(label)
         library = cache.lookup(key)
         cached = library is not None
         if library is None:
+            _refuse_hopeless(key, label)
             search = folders
             if header is not None:
                 found = precompiled_folder(cache, toolchain, *header, all_flags, folders)
@@ -88,8 +103,49 @@ def build_library(
             library = _build(cache, toolchain, key, label, source, all_flags, search)
     record = CompileRecord(label, key, time.perf_counter() - start, cached)
     with _log_lock:
+        _building.pop(key, None)
         _log.append(record)
     return library
+
+
+def forget_failures() -> None:
+    """Try again what failed before: compilers that were not found, kernels that did not build."""
+    compilers.forget_failures()
+    with _log_lock:
+        _failed.clear()
+        _timeouts.clear()
+
+
+def _open(label: str) -> KernelCache:
+    try:
+        return open_cache()
+    except OSError as error:
+        message = "there is no folder to keep kernels in: {}".format(error)
+        raise BuildError(message, node=label) from error
+
+
+def _refuse_hopeless(key: str, label: str) -> None:
+    """Raise again what building this key raised; a compiler that hangs is not waited for again."""
+    with _log_lock:
+        known = _failed.get(key)
+        hangs = _timeouts[-1] if len(_timeouts) >= _MAX_TIMEOUTS else None
+    if known is not None:
+        raise known.copy(node=label)
+    if hangs is not None:
+        raise hangs.copy(node=label)
+
+
+def _note(key: str, error: Optional[BuildError]) -> None:
+    """Remember how a build ended."""
+    with _log_lock:
+        if error is None:
+            _timeouts.clear()
+        elif isinstance(error, BuildTimeout):
+            _timeouts.append(error)
+        else:
+            _failed[key] = error
+            while len(_failed) > _MAX_FAILURES:
+                _failed.popitem(last=False)
 
 
 def _build(
@@ -105,23 +161,23 @@ def _build(
 
     def build(source_path: str, library_path: str) -> None:
         compile_shared(toolchain, source_path, library_path, flags, folders)
+        problem = why_no_library(library_path)
+        if problem:
+            raise BuildError("{} wrote no library: {}".format(toolchain.command[0], problem))
 
     try:
-        return cache.insert(key, label, source, build)
+        library = cache.insert(key, label, source, build)
     except OSError as error:
         raise BuildError("cannot store the kernel: {}".format(error), node=label) from error
     except BuildError as error:
         kept = ""
         with contextlib.suppress(OSError):  # the compiler's words matter more than the copy
             kept = cache.keep_failed(key, source, error.output)
-        raise BuildError(
-            error.message,
-            node=label,
-            command=error.command,
-            returncode=error.returncode,
-            output=error.output,
-            source=kept,
-        ) from None
+        failure = error.copy(node=label, source=kept)
+        _note(key, failure)
+        raise failure from None
+    _note(key, None)
+    return library
 
 
 def compile_host_kernel(source: str, *, key: str) -> str:
@@ -135,17 +191,51 @@ def compile_host_kernel(source: str, *, key: str) -> str:
     return build_library(source, label=key, flags=HOST_FLAGS, include_dirs=folders)
 
 
-def compile_many(kernels: Iterable[Tuple[str, str]]) -> Dict[str, Union[str, BuildError]]:
-    """Compile (key, source) pairs in parallel: library path or the BuildError, per key."""
+def compile_many(
+    kernels: Iterable[Tuple[str, str]], check: Optional[Callable[[str], Any]] = None
+) -> Dict[str, Union[str, BuildError]]:
+    """Compile (key, source) pairs in parallel: library path or the BuildError, per key.
+
+    `check` gets the path of each library; an AutofuseError of it means that the library is of no
+    use: it is taken out of the cache. An interrupt ends the compilers and is raised at once.
+    """
 
     def one(pair: Tuple[str, str]) -> Union[str, BuildError]:
         try:
-            return compile_host_kernel(pair[1], key=pair[0])
+            library = compile_host_kernel(pair[1], key=pair[0])
+            return _checked(library, pair[0], check) if check is not None else library
         except BuildError as error:
             return error
 
     pairs = list(kernels)
     if not pairs:
         return {}
-    with ThreadPoolExecutor(max_workers=min(len(pairs), os.cpu_count() or 1)) as pool:
-        return dict(zip([key for key, _ in pairs], pool.map(one, pairs)))
+    pool = ThreadPoolExecutor(max_workers=min(len(pairs), os.cpu_count() or 1))
+    jobs = [pool.submit(one, pair) for pair in pairs]
+    try:
+        return {key: job.result() for (key, _), job in zip(pairs, jobs)}
+    except BaseException:
+        _stop(jobs)
+        raise
+    finally:
+        pool.shutdown()
+
+
+def _checked(library: str, label: str, check: Callable[[str], Any]) -> Union[str, BuildError]:
+    try:
+        check(library)
+    except AutofuseError as error:
+        key = os.path.basename(os.path.dirname(library))
+        failure = BuildError(str(error), node=label, source=library)
+        _note(key, failure)
+        with contextlib.suppress(OSError):
+            open_cache().remove(key)
+        return failure
+    return library
+
+
+def _stop(jobs: List["Future[Any]"]) -> None:
+    """Start no more of the jobs and kill the compilers of those that run, until all have ended."""
+    running = [job for job in jobs if not job.cancel()]
+    while wait(running, timeout=_STOP_SECONDS).not_done:
+        end_running()

@@ -15,21 +15,26 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import stat
 import tempfile
-import threading
 import time
 from dataclasses import dataclass
 from typing import Callable, Dict, List, Optional, Tuple
 
 from .. import paths
+from ..locks import ForkLock
 from ..log import get_logger, warn_once
+from .trust import why_untrusted
 
 LIBRARY, SOURCE, META = "kernel.so", "kernel.cc", "meta.json"
 LIMIT_BYTES = 1 << 30
 # A path handed to another process may not be opened yet: entries used this recently stay.
 KEEP_SECONDS = 3600.0
 _EVICT_EVERY = 64
+# Folders of builds that nobody finished: of a dead process at once, of another host after a day.
+_TEMPORARY = "tmp-"
+_DEAD_SECONDS = 86400.0
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,8 @@ def _file_digest(path: str) -> str:
 class KernelCache:
     """The store under one root folder, which is made (mode 0700) when it is missing.
 
-    Raises OSError when the root cannot be a private folder of this user.
+    Raises OSError when the root cannot be a private folder of this user, below folders that
+    nobody else can change.
     """
 
     def __init__(
@@ -88,7 +94,7 @@ class KernelCache:
                 return None
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             get_logger(__name__).info("cache entry %s cannot be read: %s", key, error)
             return None
         with contextlib.suppress(OSError):  # a read-only cache still serves
@@ -100,7 +106,7 @@ class KernelCache:
 
         An exception of `build` passes through; the source is then kept under ``failed``.
         """
-        temporary = tempfile.mkdtemp(prefix="tmp-", dir=self.root)
+        temporary = _temporary_folder(self.root)
         try:
             source_path = os.path.join(temporary, SOURCE)
             library_path = os.path.join(temporary, LIBRARY)
@@ -141,16 +147,24 @@ class KernelCache:
         """Keep the source of a kernel that did not build and the compiler's output; its path."""
         folder = os.path.join(self.root, "failed", key)
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        for name, text in ((SOURCE, source), ("output.txt", output)):
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as handle:
-                handle.write(text)
+        try:
+            for name, text in ((SOURCE, source), ("output.txt", output)):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as handle:
+                    handle.write(text)
+        except OSError:  # no half of it
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         return os.path.join(folder, SOURCE)
+
+    def remove(self, key: str) -> None:
+        """Remove an entry, if it is there."""
+        _remove(self.entry_dir(key), self.root)
 
     def entries(self) -> List[CacheEntry]:
         """All entries, the least recently used first; failed builds have the label "failed"."""
         found = []
         for group in _subfolders(self.root):
-            if os.path.basename(group).startswith("tmp-"):
+            if os.path.basename(group).startswith(_TEMPORARY):
                 continue
             found += [entry for entry in map(_describe, _subfolders(group)) if entry is not None]
         return sorted(found, key=lambda entry: entry.used)
@@ -162,7 +176,7 @@ class KernelCache:
         """
         now, removed = time.time(), 0
         for folder in _subfolders(self.root):
-            if os.path.basename(folder).startswith("tmp-") and now - _mtime(folder) > 86400:
+            if _is_abandoned(folder, now):
                 shutil.rmtree(folder, ignore_errors=True)
         entries = self.entries()
         total = sum(entry.size for entry in entries)
@@ -190,8 +204,32 @@ def _private_folder(path: str) -> None:
         raise PermissionError("{} is not a folder of this user".format(path))
     if stat.S_IMODE(info.st_mode) != 0o700:
         os.chmod(path, 0o700)
-    probe = tempfile.mkdtemp(prefix="tmp-", dir=path)
-    os.rmdir(probe)
+    problem = why_untrusted(path)
+    if problem:
+        raise PermissionError(problem)
+    os.rmdir(_temporary_folder(path))
+
+
+def _temporary_folder(root: str) -> str:
+    """A new folder whose name says which process of which host works in it."""
+    prefix = "{}{}@{}-".format(_TEMPORARY, os.getpid(), socket.gethostname())
+    return tempfile.mkdtemp(prefix=prefix, dir=root)
+
+
+def _is_abandoned(folder: str, now: float) -> bool:
+    """Whether a folder is temporary and the process that made it is gone."""
+    name = os.path.basename(folder)
+    if not name.startswith(_TEMPORARY):
+        return False
+    process, _, host = name[len(_TEMPORARY) :].rpartition("-")[0].partition("@")
+    if process.isdigit() and host == socket.gethostname():
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            return True
+        except (OSError, OverflowError):
+            pass
+    return now - _mtime(folder) > _DEAD_SECONDS
 
 
 def _subfolders(path: str) -> List[str]:
@@ -222,20 +260,20 @@ def _describe(folder: str) -> Optional[CacheEntry]:
             label = str(json.load(handle).get("label", ""))
     except FileNotFoundError:
         return None if not os.path.isdir(folder) else CacheEntry(key, label, folder, 0, 0.0)
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return CacheEntry(key, "damaged", folder, 0, 0.0)
     return CacheEntry(key, label, folder, size, _mtime(meta))
 
 
 def _remove(folder: str, root: str) -> None:
     """Take an entry out of sight with one rename, then delete it."""
-    grave = tempfile.mkdtemp(prefix="tmp-", dir=root)
+    grave = _temporary_folder(root)
     with contextlib.suppress(OSError):  # another process may have been faster
         os.rename(folder, os.path.join(grave, "old"))
     shutil.rmtree(grave, ignore_errors=True)
 
 
-_lock = threading.Lock()
+_lock = ForkLock()
 _open: Dict[str, KernelCache] = {}
 _fallback: List[str] = []
 
@@ -243,26 +281,31 @@ _fallback: List[str] = []
 def open_cache() -> KernelCache:
     """The cache under ``paths.cache_dir()``, or under a private temporary folder with one warning.
 
-    The temporary folder lives as long as the process.
+    The temporary folder lives as long as the process. OSError when there can be none either.
     """
-    root = os.path.join(paths.cache_dir(), "kernels")
+    wanted = paths.cache_dir()
     with _lock:
-        cache = _open.get(root)
+        cache = _open.get(wanted)
         if cache is not None and os.path.isdir(cache.root):
             return cache
         try:
-            cache = KernelCache(root)
+            cache = KernelCache(os.path.join(wanted, "kernels"))
         except OSError as error:
-            cache = KernelCache(_temporary_root(root, error))
-        _open[root] = cache
+            cache = KernelCache(os.path.join(_temporary_root(wanted, error), "kernels"))
+        _open[wanted] = cache
         return cache
 
 
+def cache_root() -> str:
+    """The folder of everything that is built: ``paths.cache_dir()``, or what takes its place."""
+    return os.path.dirname(open_cache().root)
+
+
 def _temporary_root(wanted: str, error: OSError) -> str:
-    if not _fallback:
+    if not _fallback or not os.path.isdir(_fallback[0]):
         folder = tempfile.mkdtemp(prefix="tf_autofuse-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        _fallback.append(folder)
+        atexit.register(_remove_own, folder, os.getpid())
+        _fallback[:] = [folder]
     warn_once(
         ("kernel cache", wanted),
         "the kernel cache {} cannot be used ({}); kernels of this process are kept in {}".format(
@@ -270,6 +313,12 @@ def _temporary_root(wanted: str, error: OSError) -> str:
         ),
     )
     return _fallback[0]
+
+
+def _remove_own(folder: str, process: int) -> None:
+    """Remove the temporary cache at exit, but not at that of a forked child."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 _header_digests: Dict[Tuple[str, ...], Tuple[Tuple, str]] = {}

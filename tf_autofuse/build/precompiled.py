@@ -7,15 +7,15 @@ passes over one that does not fit its flags. So nothing here can make a build wr
 from __future__ import annotations
 
 import os
-import threading
 from typing import Dict, Optional, Sequence, Tuple
 
 from ..errors import BuildError
+from ..locks import ForkLock
 from ..log import get_logger
 from .cache import KernelCache, digest_of, headers_digest
 from .toolchain import Toolchain, compile_shared
 
-_lock = threading.Lock()
+_lock = ForkLock()
 _folders: Dict[Tuple[str, str], Optional[str]] = {}
 
 

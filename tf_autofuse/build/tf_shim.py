@@ -15,13 +15,13 @@ import os
 import sys
 import sysconfig
 import tempfile
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import List, Optional, Sequence, Tuple
 
 from .. import paths
 from ..errors import BuildError
+from ..locks import ForkLock
 from ..log import get_logger
 from .toolchain import find_toolchain, run_tool
 
@@ -32,7 +32,7 @@ _FLAGS = ("-O2", "-fPIC", "-fvisibility=hidden", "-DNDEBUG", "-Wall", "-Wextra")
 _COMPILE_SECONDS = 1200.0
 _STAGE = "build the TensorFlow extension"
 
-_lock = threading.Lock()
+_lock = ForkLock()
 _loaded: Optional[ModuleType] = None
 
 

@@ -6,18 +6,16 @@ import hashlib
 import os
 import shlex
 import shutil
-import signal
-import subprocess
 import tempfile
-import threading
 from dataclasses import dataclass
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple, Union
 
+from .. import flags as user_flags
 from ..errors import BuildError
+from ..locks import ForkLock
+from .process import run_tool
 
-COMPILE_SECONDS = 180.0
 _PROBE_SECONDS = 30.0
-_OUTPUT_LIMIT = 64 * 1024
 
 # No -ffast-math: NaN, inf, -0.0 and the order of float operations are part of a kernel's meaning.
 # Contraction is off so that a*b+c rounds as the numpy interpreter of the loop IR does.
@@ -46,21 +44,35 @@ class Toolchain:
     digest: str
 
 
-_lock = threading.Lock()
-_found: Dict[Tuple[str, str], Toolchain] = {}
+_lock = ForkLock()
+_found: Dict[Tuple[str, str], Union[Toolchain, BuildError]] = {}
 
 
 def find_toolchain() -> Toolchain:
     """The C++ compiler of CXX, else g++, c++ or clang++ of PATH; BuildError when there is none.
 
-    The answer is kept for the life of the process, per value of CXX and PATH.
+    The answer, an error too, is kept per value of CXX and PATH, for the life of the process or
+    until `forget_failures`: a compiler that hangs is not asked again for every kernel.
     """
     wish, path = os.environ.get("CXX", "").strip(), os.environ.get("PATH", "")
     with _lock:
         known = _found.get((wish, path))
         if known is None:
-            known = _found[(wish, path)] = _probe(_locate(wish))
+            try:
+                known = _probe(_locate(wish))
+            except BuildError as error:
+                known = error
+            _found[(wish, path)] = known
+    if isinstance(known, BuildError):
+        raise known.copy()
     return known
+
+
+def forget_failures() -> None:
+    """Look anew for compilers that were not found or did not work."""
+    with _lock:
+        for key in [key for key, known in _found.items() if isinstance(known, BuildError)]:
+            del _found[key]
 
 
 def _locate(wish: str) -> Tuple[str, ...]:
@@ -106,77 +118,39 @@ def _version(macros: str) -> str:
     return "unknown"
 
 
-def run_tool(
-    command: Sequence[str], seconds: float, cwd: Optional[str] = None
-) -> Tuple[str, int]:
-    """Run an argument list (no shell): its output, both streams together, and its exit code.
-
-    BuildError when it cannot start or does not end in `seconds`; its children end with it.
-    """
-    env = dict(os.environ, LC_ALL="C")
-    if cwd is not None:
-        env["TMPDIR"] = cwd
-    try:
-        process = subprocess.Popen(
-            list(command),
-            cwd=cwd,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise BuildError(
-            "cannot start {}: {}".format(command[0], error), command=command
-        ) from None
-    try:
-        output = process.communicate(timeout=seconds)[0]
-    except subprocess.TimeoutExpired:
-        _end(process)
-        raise BuildError(
-            "{} did not end within {:.0f} s".format(command[0], seconds),
-            command=command,
-            returncode=process.returncode,
-        ) from None
-    except BaseException:
-        _end(process)
-        raise
-    return output.decode("utf-8", "replace")[:_OUTPUT_LIMIT], process.returncode
-
-
-def _end(process: subprocess.Popen) -> None:
-    """End the process and all it started, and collect it."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except OSError:
-        process.kill()
-    process.communicate()
-
-
 def compile_shared(
     toolchain: Toolchain,
     source_path: str,
     output_path: str,
     flags: Sequence[str],
     include_dirs: Sequence[str],
-    seconds: float = COMPILE_SECONDS,
 ) -> None:
     """Compile one C++ file into a shared library; BuildError with command and output if it fails.
 
-    The compiler's own temporary files go to a folder that is removed afterwards.
+    The flags ``build_seconds`` and ``build_memory_mb`` bound the compiler. Its own temporary files
+    go to a folder that is removed afterwards.
     """
     command: List[str] = list(toolchain.command) + list(flags)
     command += ["-I" + folder for folder in include_dirs]
     command += ["-o", os.path.abspath(output_path), os.path.abspath(source_path)]
     with tempfile.TemporaryDirectory(prefix="tf_autofuse-cc-") as scratch:
-        output, code = run_tool(command, seconds, cwd=scratch)
+        current = user_flags.current()
+        output, code = run_tool(
+            command, current.build_seconds, cwd=scratch, memory_mb=current.build_memory_mb
+        )
     if code != 0 or not os.path.exists(output_path):
         first = next((line for line in output.splitlines() if "error:" in line), output[:200])
         raise BuildError(
-            "the kernel does not compile: {}".format(first.strip() or "no compiler message"),
+            "the kernel does not compile: {}".format(first.strip() or _how_it_ended(code)),
             command=command,
             returncode=code,
             output=output,
             source=source_path,
         )
+
+
+def _how_it_ended(code: int) -> str:
+    """What an exit code says about a compiler that said nothing itself."""
+    if code < 0:
+        return "the compiler was ended by signal {}".format(-code)
+    return "no compiler message, exit code {}".format(code)

@@ -9,7 +9,6 @@ level too, the folder follows the environment at every call, and a dump leaves t
 from __future__ import annotations
 
 import os
-import threading
 from typing import Any, Dict, Tuple
 
 from tf_autofuse.ge import readable
@@ -19,6 +18,7 @@ from tf_autofuse.ge.onnxdump import LEVEL_ALL, LEVEL_NO_DATA, LEVEL_NO_DESC, gra
 from tf_autofuse.ge.serialize import graph_to_model
 from tf_autofuse.ge.textformat import to_text
 from tf_autofuse.ge.types import DumpFormat
+from tf_autofuse.locks import ForkLock
 
 __all__ = ["dump_graph", "dump_directory", "content_level", "read_dump", "wanted_stage", "write"]
 
@@ -64,7 +64,7 @@ _CONST_TYPES = ("Const", "Constant")
 _DEVICE_ID = 0
 
 _counters: Dict[DumpFormat, int] = {}
-_counter_lock = threading.Lock()
+_counter_lock = ForkLock()
 
 
 def content_level() -> int:

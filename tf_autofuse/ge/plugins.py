@@ -11,7 +11,6 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
-import threading
 import types
 from typing import Dict, List, Set
 
@@ -20,11 +19,12 @@ from tf_autofuse.errors import AutofuseError
 from tf_autofuse.ge import graph as host_graph
 from tf_autofuse.ge import passes as host_passes
 from tf_autofuse.ge import types as host_types
+from tf_autofuse.locks import ForkLock
 
 ENV_NAME = "ASCEND_GE_PY_PASS_PATH"
 STAGE = "load pass plug-ins"
 
-_lock = threading.RLock()
+_lock = ForkLock(reentrant=True)
 _loaded: Set[str] = set()
 
 

@@ -5,8 +5,9 @@ run, or for the static shapes when it has not run yet; None while a size is unkn
 """
 from __future__ import annotations
 
-import threading
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from tf_autofuse.locks import ForkLock
 
 Shape = Tuple[Optional[int], ...]
 
@@ -83,7 +84,7 @@ class Recorder:
     """Collects entries of one process; safe for threads that fuse different graphs."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._kernels: List[Tuple[KernelEntry, Callable]] = []
         self._unfused: Dict[Tuple[str, str], UnfusedEntry] = {}
 

@@ -11,6 +11,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
+from ..build.trust import why_untrusted
 from ..errors import AutofuseError
 
 ABI_VERSION = 1
@@ -62,6 +63,9 @@ def load_kernel(path: str) -> ctypes.CDLL:
     library = _libraries.get(path)
     if library is not None:
         return library
+    problem = why_untrusted(path)
+    if problem:
+        raise KernelRunError("{} is not loaded: {}".format(path, problem))
     try:
         library = ctypes.CDLL(path)
         version = library.autofuse_abi_version()

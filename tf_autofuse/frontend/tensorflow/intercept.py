@@ -14,12 +14,13 @@ import threading
 from typing import Any, Callable, Dict, List, Tuple
 
 from tf_autofuse import flags, log
+from tf_autofuse.locks import ForkLock
 from tf_autofuse.runtime import tf_op
 
 OPTIMIZER_NAME = "NpuOptimizer"
 ALL_GRAPH_SIZES = -1  # TensorFlow skips graphs below 4 nodes unless told otherwise
 
-_lock = threading.RLock()
+_lock = ForkLock(reentrant=True)
 _loaded = False
 _restore: List[Tuple[Any, str, Any]] = []
 _generations = itertools.count(1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import hashlib
-import threading
 from collections import OrderedDict
 from typing import Any, Dict, Iterator, List, Optional
 
@@ -22,12 +21,13 @@ from tf_autofuse.frontend.tensorflow.exporter import export_graph
 from tf_autofuse.frontend.tensorflow.importer import STAGE as IMPORT_STAGE
 from tf_autofuse.frontend.tensorflow.importer import import_graph
 from tf_autofuse.ge.engine import GraphEngine
+from tf_autofuse.locks import ForkLock
 from tf_autofuse.ops import OPS, VIEW
 from tf_autofuse.report.model import RECORDER, UnfusedEntry
 
 _REMEMBERED = 64  # answers kept; one is about as large as its graph
 
-_lock = threading.RLock()
+_lock = ForkLock(reentrant=True)
 _answers: "OrderedDict[bytes, Optional[List[bytes]]]" = OrderedDict()
 
 

@@ -1,0 +1,161 @@
+"""Running compilers: no shell, bounded time, memory and output, and none left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import subprocess
+import time
+from typing import Dict, Iterator, Optional, Sequence, Set, Tuple
+
+from ..errors import BuildError, BuildTimeout
+from ..locks import ForkLock
+
+_OUTPUT_LIMIT = 64 * 1024
+_POLL_MILLISECONDS = 100
+_PRLIMIT = "/usr/bin/prlimit"  # of util-linux
+
+_lock = ForkLock()
+_running: Set[subprocess.Popen] = set()
+
+
+def run_tool(
+    command: Sequence[str], seconds: float, cwd: Optional[str] = None, memory_mb: int = 0
+) -> Tuple[str, int]:
+    """Run an argument list (no shell): its output, both streams together, and its exit code.
+
+    `memory_mb` bounds the address space of each process (0: not at all), `seconds` the time in
+    all and the processor time of each process, so that it ends even when this process is killed.
+    BuildError when it cannot start, BuildTimeout when it does not end; its children end with it.
+    """
+    process = _start(command, cwd, _limits(seconds, memory_mb))
+    with _registered(process):
+        try:
+            output = _collect(process, time.monotonic() + seconds)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            raise BuildTimeout(
+                "{} did not end within {:.0f} s".format(command[0], seconds),
+                command=command,
+                returncode=process.returncode,
+            ) from None
+        except BaseException:
+            _end(process)
+            raise
+        finally:
+            if process.stdout is not None:
+                process.stdout.close()
+    return output.decode("utf-8", "replace"), process.returncode
+
+
+def end_running() -> int:
+    """Kill every tool that runs for this process now; how many there were."""
+    with _lock:
+        processes = list(_running)
+        for process in processes:
+            _kill_group(process)
+    return len(processes)
+
+
+def _limits(seconds: float, memory_mb: int) -> Dict[str, int]:
+    """Resource limits by the names of prlimit(1)."""
+    limits = {"cpu": int(seconds) + 1, "core": 0}
+    if memory_mb:
+        limits["as"] = memory_mb << 20
+    return limits
+
+
+def _start(command: Sequence[str], cwd: Optional[str], limits: Dict[str, int]) -> subprocess.Popen:
+    env = dict(os.environ, LC_ALL="C")
+    if cwd is not None:
+        env["TMPDIR"] = cwd
+    # Python code between fork and exec may hang where there are threads, so another program sets
+    # the limits; where that is missing they are set from here, some moments later.
+    words, by_hand = list(command), not os.access(_PRLIMIT, os.X_OK)
+    try:
+        if not by_hand:
+            if shutil.which(words[0]) is None:
+                raise FileNotFoundError("no such program")
+            words[:0] = [_PRLIMIT] + ["--{}={}".format(*limit) for limit in limits.items()]
+        process = subprocess.Popen(
+            words,
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:  # ValueError: a null byte in an argument
+        raise BuildError(
+            "cannot start {}: {}".format(command[0], error), command=command
+        ) from None
+    if by_hand:
+        _limit(process.pid, limits)
+    return process
+
+
+def _limit(pid: int, limits: Dict[str, int]) -> None:
+    """Bound a running process and what it starts from now on."""
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
+        import resource
+
+        for name, value in limits.items():
+            resource.prlimit(pid, getattr(resource, "RLIMIT_" + name.upper()), (value, value))
+
+
+@contextlib.contextmanager
+def _registered(process: subprocess.Popen) -> Iterator[None]:
+    with _lock:
+        _running.add(process)
+    try:
+        yield
+    finally:
+        with _lock:
+            _running.discard(process)
+
+
+def _collect(process: subprocess.Popen, deadline: float) -> bytes:
+    """The first part of the output, once the process has ended; TimeoutExpired at `deadline`.
+
+    What is too much is read and dropped. A child that keeps the pipe open is not waited for.
+    """
+    assert process.stdout is not None
+    pipe = process.stdout.fileno()
+    poller = select.poll()
+    poller.register(pipe, select.POLLIN | select.POLLHUP)
+    kept = bytearray()
+    while True:
+        if time.monotonic() > deadline:
+            raise subprocess.TimeoutExpired(process.args, deadline)
+        if not poller.poll(_POLL_MILLISECONDS):
+            if process.poll() is not None:  # only its children hold the pipe now
+                _kill_group(process)
+                break
+            continue
+        chunk = os.read(pipe, 1 << 16)
+        if not chunk:
+            process.wait(max(0.0, deadline - time.monotonic()))
+            break
+        kept += chunk[: _OUTPUT_LIMIT - len(kept)]
+    return bytes(kept)
+
+
+def _end(process: subprocess.Popen) -> None:
+    """End the process and all it started, and collect it."""
+    _kill_group(process)
+    process.wait()
+
+
+def _kill_group(process: subprocess.Popen) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except OSError:
+        process.kill()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_running.clear)  # the parent's tools are not the child's
