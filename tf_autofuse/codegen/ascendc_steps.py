@@ -21,6 +21,7 @@ from tf_autofuse.kernel.ir import (
     Step,
     StepScalar,
     StorePart,
+    TileOf,
     walk_steps,
     written,
 )
@@ -87,6 +88,11 @@ class StepPrinter:
 
     def sizes(self, axes: Sequence[str]) -> str:
         return " * ".join(self.size(axis) for axis in axes) or "1"
+
+    def extents(self, axes: Sequence[str]) -> str:
+        """Points of `axes` in the tile."""
+        words = {self.program.y: "rows", self.program.x: "cols"}
+        return " * ".join(words[axis] for axis in axes if axis in words) or "1"
 
     def point(self, axis: str) -> str:
         return "i%d" % self.kernel.loop.axes.index(axis)
@@ -231,8 +237,10 @@ class StepPrinter:
     def _scalar(self, scalar: StepScalar, like: str) -> str:
         """The scalar as the element type of buffer `like`."""
         dtype = self.buffer(like).dtype
-        if isinstance(scalar, SizeOf):
+        if isinstance(scalar, (SizeOf, TileOf)):
             text = self.sizes(scalar.axes)
+            if isinstance(scalar, TileOf):
+                text = self.extents(scalar.axes)
             text = "static_cast<float>(%s)" % text if dtype == "float16" else text
             return "static_cast<%s>(%s)" % (C_TYPES[dtype], text)
         if dtype in ("float16", "float32"):

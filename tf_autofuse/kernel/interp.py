@@ -28,6 +28,7 @@ from tf_autofuse.kernel.ir import (
     StepScalar,
     StorePart,
     Sync,
+    TileOf,
     read,
     written,
 )
@@ -54,7 +55,8 @@ def run(
 
     `strides` is the run-time table of the kernel interface (None: no input needs one); `tiles`
     gives (ty, tx) per nest (None: one tile holds the whole axes), `variants` the program of each
-    nest (None: the first). IRError when a step reads a buffer that holds nothing.
+    nest (None: the first). `parts` share a walk if it has as many tiles, for each takes one at
+    least. IRError when a step reads a buffer that holds nothing.
     """
     outputs = []
     for number, param in enumerate(kernel.loop.outputs):
@@ -100,10 +102,11 @@ class _Machine:
 
     def __init__(self, kernel: Kernel, program: Program, views, outputs, sizes, tile,
                  parts: int) -> None:
-        self.kernel, self.program, self.parts = kernel, program, parts
+        self.kernel, self.program = kernel, program
         self.views, self.outputs, self.sizes = views, outputs, sizes
         self.tile = dict(zip((program.y, program.x), tile))
         self.at: Dict[str, slice] = {}
+        self.parts = max(1, min(parts, len(self._points(program.nest.reduced))))
         if program.variant == "resident":
             self.at = {axis: slice(0, sizes[axis]) for axis in program.nest.reduced}
         self.part: Optional[int] = None
@@ -232,6 +235,8 @@ class _Machine:
     def _scalar(self, scalar: StepScalar):
         if isinstance(scalar, SizeOf):
             return int(np.prod([self.sizes[axis] for axis in scalar.axes], dtype=np.int64))
+        if isinstance(scalar, TileOf):
+            return int(np.prod([self._extent(axis) for axis in scalar.axes], dtype=np.int64))
         return scalar
 
     # Global memory

@@ -36,7 +36,14 @@ class SizeOf:
     axes: Tuple[str, ...]
 
 
-StepScalar = Union[None, bool, int, float, SizeOf]
+@dataclass(frozen=True)
+class TileOf:
+    """A scalar known at run time: the number of points of `axes` in the tile at hand."""
+
+    axes: Tuple[str, ...]
+
+
+StepScalar = Union[None, bool, int, float, SizeOf, TileOf]
 
 
 @dataclass(frozen=True)

@@ -28,12 +28,13 @@ from tf_autofuse.kernel.ir import (
     StepScalar,
     StorePart,
     Sync,
+    TileOf,
 )
 from tf_autofuse.kernel.nest import Nest, build_nests
 from tf_autofuse.loop.ir import Dim
 from tf_autofuse.loop.text import parse_loop, print_loop
 
-CODEGEN = 2
+CODEGEN = 3
 """Raised when printers or tilings change what equal kernel IR becomes: keys must change, too."""
 
 
@@ -94,7 +95,9 @@ def _print_step(step: Step) -> str:
 
 
 def _scalar(scalar: StepScalar) -> str:
-    return "size " + " ".join(scalar.axes) if isinstance(scalar, SizeOf) else repr(scalar)
+    if isinstance(scalar, (SizeOf, TileOf)):
+        return ("size " if isinstance(scalar, SizeOf) else "tile ") + " ".join(scalar.axes)
+    return repr(scalar)
 
 
 def parse_kernel(text: str) -> Kernel:
@@ -198,8 +201,8 @@ def _parse_scalar(text: str) -> StepScalar:
     text = text.strip()
     if not text:
         return None
-    if text.startswith("size"):
-        return SizeOf(tuple(text.split()[1:]))
+    if text.startswith(("size", "tile")):
+        return (SizeOf if text.startswith("size") else TileOf)(tuple(text.split()[1:]))
     if text in ("True", "False"):
         return text == "True"
     return int(text) if re.match(r"-?\d+$", text) else float(text)

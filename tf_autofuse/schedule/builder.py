@@ -28,6 +28,8 @@ from tf_autofuse.kernel.vector import ITEM_BYTES, VECTOR_OPS
 from tf_autofuse.loop.ir import Const, Load, LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import REDUCE_OPS
 from tf_autofuse.schedule.expand import MEMORY, expand, register_type
+from tf_autofuse.schedule.follow import Follower
+from tf_autofuse.schedule.online import Walk, plan_walks
 
 _SCALAR_FORMS = {
     ("add", 0): "adds", ("add", 1): "adds", ("mul", 0): "muls", ("mul", 1): "muls",
@@ -39,12 +41,6 @@ _SCALAR_FORMS = {
 
 MAX_HELD = 3
 """Held scopes in a program: each takes a queue, and queues take events."""
-
-
-def reduce_step(value: Value) -> str:
-    """The reduction that the walk does: a mean is a sum until the walk has ended."""
-    assert isinstance(value, Reduce)
-    return "sum" if value.op == "mean" else value.op
 
 
 class Builder:
@@ -90,27 +86,40 @@ class Builder:
 
     def build(self) -> Tuple[Step, ...]:
         body: List[Step] = []
-        for step in self.nest.passes:
-            self.scope = body
-            self._pass(step)
+        if not self.nest.reduced or self.variant == "resident":
+            for step in self.nest.passes:
+                self.scope = body
+                self._resident(step)
+        else:
+            for walk in plan_walks(self.loop, self.nest):
+                self.scope = body
+                self._streamed(walk)
         holds = [Loop("hold", axes, tuple(steps))
                  for axes, steps in sorted(self.held.items(), key=lambda item: len(item[0]))]
         return (Loop("block", self.nest.kept, tuple(holds) + tuple(body)),)
 
-    def _pass(self, step: Pass) -> None:
-        if not self.nest.reduced or self.variant == "resident":
-            self.values(self.targets(step), lambda value: True)
-            for name in step.reduces:
-                value = self.by_name[name]
-                acc = self.accumulator(value)
-                self._accumulate(value, acc)
-                self._finish(value, acc)
-            for number in step.stores:
-                self.store(number)
-        else:
-            accs = self.walk(step)
-            for name, acc in accs.items():
-                self._finish(self.by_name[name], acc)
+    def _resident(self, step: Pass) -> None:
+        """A pass over rows that are in UB."""
+        self.values(self.targets(step), lambda value: True)
+        for name in step.reduces:
+            value = self.by_name[name]
+            acc = self.accumulator(value)
+            self.accumulate(value, acc)
+            self.home[name] = self.mean(value, self.whole(value, acc))
+        for number in step.stores:
+            self.store(number)
+        self._after(step)
+
+    def _streamed(self, walk: Walk) -> None:
+        accs, follower = self.walk(walk)
+        for name, acc in accs.items():
+            value = self.by_name[name]
+            self.home[name] = self.mean(value, self.whole(value, acc))
+        for name, total in follower.totals().items():
+            self.home[name] = self.mean(self.by_name[name], total)
+        self._after(walk.step)
+
+    def _after(self, step: Pass) -> None:
         for number in step.after:
             self.values([self.loop.stores[number].value], lambda value: True)
             self.store(number)
@@ -119,21 +128,35 @@ class Builder:
         targets = [self.by_name[n].args[0] for n in step.reduces]
         return targets + [self.loop.stores[n].value for n in step.stores]
 
-    def walk(self, step: Pass) -> Dict[str, str]:
-        """The walk of a pass; the accumulators it has filled."""
-        block, targets = self.scope, self.targets(step)
-        self.values(targets, lambda v: not set(v.axes) & set(self.nest.reduced))
-        accs = {name: self.accumulator(self.by_name[name]) for name in step.reduces}
+    def walk(self, walk: Walk) -> Tuple[Dict[str, str], Follower]:
+        """One walk; the accumulators it has filled, and what it carried for other reductions."""
+        block, step, targets = self.scope, walk.step, self.targets(walk.step)
+        known = {value.name for value in needed(self.loop, targets, frozenset(self.home))
+                 if not self._waits_for(value, step)}
+        self.values(targets, lambda v: v.name in known and not set(v.axes) & set(self.nest.reduced))
+        accs = {name: self.accumulator(self.by_name[name]) for name in step.reduces
+                if name not in walk.follows}
+        follower = Follower(self, walk)
+        if walk.follows:
+            follower.begin()
         kept, spread = dict(self.home), dict(self.spread)
         self.scope = []
-        self.values(targets, lambda value: True)
-        for name, acc in accs.items():
-            self._accumulate(self.by_name[name], acc)
+        if walk.follows:
+            follower.tile(accs)
+        else:
+            self.values(targets, lambda value: True)
+            for name, acc in accs.items():
+                self.accumulate(self.by_name[name], acc)
         for number in step.stores:
+            self.values([self.loop.stores[number].value], lambda value: True)
             self.store(number)
         block.append(Loop("walk", self.nest.reduced, tuple(self.scope)))
         self.scope, self.home, self.spread = block, kept, spread
-        return accs
+        return accs, follower
+
+    def _waits_for(self, value: Value, step: Pass) -> bool:
+        """Whether a value needs a reduction of this walk."""
+        return any(v.name in step.reduces for v in needed(self.loop, [value.name]))
 
     def values(self, targets: Sequence[str], wanted: Callable[[Value], bool]) -> None:
         """Compute the wanted values among all that `targets` need and that have no buffer yet."""
@@ -244,25 +267,28 @@ class Builder:
         self.scope.append(Fill(acc, REDUCE_OPS[value.op].identity(value.dtype)))
         return acc
 
-    def _accumulate(self, value: Value, acc: str) -> None:
+    def fold(self, name: str) -> str:
+        """The reduction that a walk does: a mean is a sum until the walk has ended."""
+        op = self.by_name[name].op
+        return "sum" if op == "mean" else op
+
+    def accumulate(self, value: Value, acc: str, operand: str = "") -> None:
+        """Fold the operand of a reduction, or another buffer, into its accumulator."""
         assert isinstance(value, Reduce)
         self.origin = value.origin
         shape = into = self.shape_of(acc)
         if into in ("lanes", "lane") or into == "x" and self.y in self.nest.reduced:
             shape = "yx" if self.y is not None else "x"
         scratch = "" if shape == into else self.new(self.dtype_of(acc), shape)
-        operand = self.operand(value.operand, shape)
-        self.scope.append(Accumulate(reduce_step(value), acc, operand, scratch))
-
-    def _finish(self, value: Value, acc: str) -> None:
-        self.home[value.name] = self.mean(value, self.whole(value, acc))
+        operand = operand or self.operand(value.operand, shape)
+        self.scope.append(Accumulate(self.fold(value.name), acc, operand, scratch))
 
     def whole(self, value: Value, acc: str) -> str:
         """The accumulator with its lanes reduced."""
         if self.shape_of(acc) not in ("lanes", "lane"):
             return acc
         result = self.new(self.dtype_of(acc), self.shape(value.axes))
-        self.scope.append(Finish(reduce_step(value), result, acc))
+        self.scope.append(Finish(self.fold(value.name), result, acc))
         return result
 
     def mean(self, value: Value, total: str) -> str:

@@ -1,18 +1,20 @@
 """Programs in which several cores share the walk of one task.
 
-Each pass is a phase: every part walks over its share and stores a partial result in workspace.
+Each walk is a phase: every part walks over its share and stores a partial result in workspace.
 After all cores have met, the next phase combines the parts and goes on; a last one writes what is
 known when the walks have ended.
 """
 from __future__ import annotations
 
-from typing import List, Sequence, Tuple
+from typing import Dict, List, Sequence, Tuple
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import Accumulate, Compute, LoadPart, Loop, Step, StorePart, Sync
 from tf_autofuse.kernel.nest import needed
 from tf_autofuse.loop.ir import Value
-from tf_autofuse.schedule.builder import Builder, reduce_step
+from tf_autofuse.schedule.builder import Builder
+from tf_autofuse.schedule.follow import Follower, Key
+from tf_autofuse.schedule.online import Walk, plan_walks
 
 
 class SplitBuilder(Builder):
@@ -23,19 +25,20 @@ class SplitBuilder(Builder):
 
     def build(self) -> Tuple[Step, ...]:
         steps: List[Step] = []
-        for step in self.nest.passes:
+        self.walks = plan_walks(self.loop, self.nest)
+        self.numbers: Dict[Tuple[int, Key], int] = {}
+        for number, walk in enumerate(self.walks):
             self._restart()
-            self._gather(self.targets(step))
-            for name, acc in self.walk(step).items():
-                self._store_part(self.by_name[name], self.whole(self.by_name[name], acc))
+            self._gather(self.targets(walk.step), number)
+            self._store_parts(number, *self.walk(walk))
             steps.append(Loop("split", self.nest.kept, tuple(self.scope)))
-            if step.reduces:
+            if walk.step.reduces:
                 steps.append(Sync())
-        after = [number for step in self.nest.passes for number in step.after]
+        after = [number for walk in self.walks for number in walk.step.after]
         if after:
             self._restart()
             targets = [self.loop.stores[number].value for number in after]
-            self._gather(targets)
+            self._gather(targets, len(self.walks))
             self.values(targets, lambda value: True)
             for number in after:
                 self.store(number)
@@ -45,33 +48,68 @@ class SplitBuilder(Builder):
     def _restart(self) -> None:
         self.scope, self.home, self.spread = [], {}, {}
 
-    def _reduces(self) -> List[str]:
-        """Reductions of the nest; the place of one is the number of its partial result."""
-        return [name for step in self.nest.passes for name in step.reduces]
-
-    def _gather(self, targets: Sequence[str]) -> None:
-        """Combine the partial results that `targets` use, directly or through kept values."""
-        done = frozenset(self._reduces())
+    def _gather(self, targets: Sequence[str], ended: int) -> None:
+        """Combine the partial results of the first walks that `targets` use, directly or through
+        kept values."""
+        done = frozenset(name for walk in self.walks[:ended] for name in walk.step.reduces)
         used = set(targets)
         for value in needed(self.loop, targets, done):
             used.update(value.args)
-        for number, name in enumerate(self._reduces()):
-            if name not in used:
-                continue
-            value = self.by_name[name]
-            total = self.accumulator(value, lanes=False)
-            piece = self.new(self.dtype_of(total), self.shape_of(total), "VECIN")
-            self.scope.append(Loop("parts", (), (
-                LoadPart(piece, number, value.axes),
-                Accumulate(reduce_step(value), total, piece),
-            )))
-            self.home[name] = self.mean(value, total)
+        for number, walk in enumerate(self.walks[:ended]):
+            wanted = [name for name in walk.step.reduces if name in used]
+            if any(name in walk.follows for name in wanted):
+                self._gather_walk(number, walk)
+            else:
+                for name in wanted:
+                    self._gather_plain(number, name)
 
-    def _store_part(self, value: Value, source: str) -> None:
-        if set(value.axes) != set(self.nest.kept):
-            raise ScheduleError("a partial result that does not vary with all kept axes",
-                                node=value.name, stage="schedule")
+    def _gather_plain(self, number: int, name: str) -> None:
+        value = self.by_name[name]
+        total = self.accumulator(value, lanes=False)
+        piece, load = self._piece(number, ("plain", name), self.dtype_of(total))
+        self.scope.append(Loop("parts", (), (
+            load, Accumulate(self.fold(name), total, piece),
+        )))
+        self.home[name] = self.mean(value, total)
+
+    def _gather_walk(self, number: int, walk: Walk) -> None:
+        """All partial results of a walk in which reductions follow others."""
+        follower = Follower(self, walk)
+        totals = {name: self.accumulator(self.by_name[name], lanes=False)
+                  for name in walk.step.reduces if name not in walk.follows}
+        follower.begin()
+        block, kept, spread = self.scope, dict(self.home), dict(self.spread)
+        self.scope, pieces = [], {}
+        keys = [("plain", name) for name in totals] + follower.keys()
+        for key in keys:
+            dtype = self.dtype_of(totals[key[1]]) if key[0] == "plain" else "float32"
+            pieces[key], load = self._piece(number, key, dtype)
+            self.scope.append(load)
+        follower.combine(totals, pieces)
+        block.append(Loop("parts", (), tuple(self.scope)))
+        self.scope, self.home, self.spread = block, kept, spread
+        for name, total in totals.items():
+            self.home[name] = self.mean(self.by_name[name], total)
+        for name, total in follower.totals().items():
+            self.home[name] = self.mean(self.by_name[name], total)
+
+    def _piece(self, number: int, key: Key, dtype: str) -> Tuple[str, LoadPart]:
+        piece = self.new(dtype, self.shape(self.nest.kept), "VECIN")
+        return piece, LoadPart(piece, self.numbers[number, key], self.nest.kept)
+
+    def _store_parts(self, number: int, accs: Dict[str, str], follower: Follower) -> None:
+        for name, acc in accs.items():
+            value = self.by_name[name]
+            if set(value.axes) != set(self.nest.kept):
+                raise ScheduleError("a partial result that does not vary with all kept axes",
+                                    node=name, stage="schedule")
+            self._store_part(number, ("plain", name), self.whole(value, acc))
+        for key, buffer in follower.carried.items():
+            self._store_part(number, key, buffer)
+
+    def _store_part(self, number: int, key: Key, source: str) -> None:
         out = self.new(self.dtype_of(source), self.shape_of(source), "VECOUT")
-        if not self.retarget(source, out, final=True):
+        if key[0] != "plain" or not self.retarget(source, out, final=True):
             self.scope.append(Compute("muls", out, (source,), 1))
-        self.scope.append(StorePart(out, self._reduces().index(value.name), value.axes))
+        place = self.numbers.setdefault((number, key), len(self.numbers))
+        self.scope.append(StorePart(out, place, self.nest.kept))

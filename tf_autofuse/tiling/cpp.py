@@ -5,7 +5,7 @@ import struct
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from tf_autofuse.kernel.ir import Kernel
+from tf_autofuse.kernel.ir import Kernel, Program, StorePart, walk_steps
 from tf_autofuse.kernel.nest import runtime_inputs
 from tf_autofuse.platforms import platform
 from tf_autofuse.tiling import NestTiling, form, rates, solve
@@ -65,9 +65,15 @@ def tiling(kernel: Kernel, sizes: Dict[str, int], strides: Optional[Sequence[int
         key = key * len(programs) + t.variant
         region = _region(t, programs[0].nest.kept, sizes)
         values += [t.ty, t.tx, t.pitch, t.tasks, t.parts, t.depth, region, at]
-        at += region * sum(len(p.reduces) for p in programs[0].nest.passes)
+        at += region * partials(programs)
     values = [key] + [sizes[axis] for axis in kernel.loop.axes] + list(strides or ()) + values
     return Tiling(struct.pack("<%dq" % len(values), *values), blocks, key, at)
+
+
+def partials(programs: Sequence[Program]) -> int:
+    """Partial results that the programs of a nest keep in workspace."""
+    return len({step.number for program in programs for step in walk_steps(program.steps)
+                if isinstance(step, StorePart)})
 
 
 def _region(t: NestTiling, kept: Sequence[str], sizes: Dict[str, int]) -> int:
@@ -140,6 +146,6 @@ def _nest(kernel: Kernel, number: int, ub: int) -> List[str]:
         "    t->region%d = tiling_region(best.parts, %s);" % (number, product(nest.kept)),
         "    t->at%d = launch->workspace_bytes;" % number,
         "    tiling_add(launch, best, %d, t->region%d * %d, cores);"
-        % (len(programs), number, sum(len(p.reduces) for p in nest.passes)),
+        % (len(programs), number, partials(programs)),
         "  }",
     ]

@@ -1,0 +1,243 @@
+"""Steps of a walk in which reductions follow others (see `schedule.online`).
+
+What is carried from tile to tile has the shape of a kept value: for each reference what it was, for
+each power sum and each sum of exponentials what it is relative to that. A tile first takes its part
+in the plain reductions, then the references move, then the sums move along and take their part. The
+parts of a split are combined by the same moves.
+"""
+from __future__ import annotations
+
+from math import factorial
+from typing import Callable, Dict, List, NamedTuple, Sequence, Tuple
+
+from tf_autofuse.kernel.ir import Accumulate, Compute, Fill, SizeOf, TileOf
+from tf_autofuse.schedule.online import Follow, Walk, moved_by
+
+LOWEST = -3.4028234663852886e38
+Key = Tuple[str, ...]
+COUNT: Key = ("count",)
+
+
+class Family(NamedTuple):
+    """Sums that move together: the same difference and weights. `sums` are (degree, key), the
+    highest degree first; the key of a reduction ends in its name, others serve only these."""
+
+    follow: Follow
+    sums: Tuple[Tuple[int, Key], ...]
+
+    def key(self, degree: int) -> Key:
+        """The sum of a degree; of degree 0 without weights it is the count."""
+        return next((key for other, key in self.sums if other == degree), COUNT)
+
+
+def families(walk: Walk) -> List[Family]:
+    """The families of a walk, in the order of their reductions."""
+    found: Dict[Follow, List[Tuple[int, Key]]] = {}
+    for name, follow in walk.follows.items():
+        found.setdefault(follow._replace(degree=0), []).append((follow.degree, ("sum", name)))
+    return [Family(follow, _with_lower(follow, sums)) for follow, sums in found.items()]
+
+
+def _with_lower(follow: Follow, sums: Sequence[Tuple[int, Key]]) -> Tuple[Tuple[int, Key], ...]:
+    """`sums` and the lower powers that they need to move."""
+    least = 0 if follow.weights else 1
+    have = {degree for degree, _ in sums}
+    top = max(have) if follow.rule == "power" else 0
+    lower = [(d, ("moment", follow.offset, str(d)) + follow.weights)
+             for d in range(least, top) if d not in have]
+    return tuple(sorted(list(sums) + lower, key=lambda item: -item[0]))
+
+
+class Follower:
+    """Emits, through a builder, the steps of one walk."""
+
+    def __init__(self, builder, walk: Walk) -> None:
+        self.builder, self.walk = builder, walk
+        self.moved = moved_by(builder.loop, walk)
+        self.families = families(walk)
+        self.references = list(dict.fromkeys(
+            name for family in self.families for name in family.follow.references))
+        self.clamped = {f.references[0] for f in walk.follows.values() if f.rule == "exp"}
+        self.counts = any(f.rule == "power" for f in walk.follows.values())
+        self.carried: Dict[Key, str] = {}
+        self.delta: Dict[str, str] = {}
+        self.count = ""
+
+    def keys(self) -> List[Key]:
+        """All that is carried besides plain accumulators, in a fixed order."""
+        return (([COUNT] if self.counts else [])
+                + [("reference", name) for name in self.references]
+                + [key for family in self.families for _, key in family.sums])
+
+    def begin(self) -> None:
+        """Fill what is carried."""
+        for key in self.keys():
+            start = LOWEST if key[0] == "reference" and key[1] in self.clamped else 0.0
+            self.carried[key] = self._fill(start)
+
+    def tile(self, accs: Dict[str, str]) -> None:
+        """The part of the tile in all reductions of the walk; `accs` are the plain ones."""
+        b = self.builder
+        if self.counts:
+            self.count = self._do("adds", self.carried[COUNT], scalar=TileOf(b.nest.reduced))
+
+        def take(name: str) -> str:
+            value = b.by_name[name]
+            b.values([value.args[0]], lambda v: True)
+            b.accumulate(value, accs[name])
+            return b.whole(value, accs[name]) if name in self.moved else ""
+
+        self._all(take, self._take_family)
+
+    def combine(self, totals: Dict[str, str], pieces: Dict[Key, str]) -> None:
+        """A part into what the parts before it gave; `totals` are the plain reductions."""
+        b = self.builder
+        if self.counts:
+            self.count = self._do("add", self.carried[COUNT], pieces[COUNT])
+
+        def take(name: str) -> str:
+            b.scope.append(Accumulate(b.fold(name), totals[name], pieces[("plain", name)]))
+            return totals[name]
+
+        def family(family: Family) -> None:
+            follow = family.follow
+            delta = {name: self._do("sub", pieces[("reference", name)], b.home[name])
+                     for name in follow.references}
+            moved = self._move(family, self._distance(follow, delta), pieces)
+            for key, buffer in moved.items():
+                self._do("add", self.carried[key], buffer, into=self.carried[key])
+
+        self._all(take, family)
+
+    def totals(self) -> Dict[str, str]:
+        """The reductions that follow, when the walk has ended and the others are known."""
+        found = {}
+        for name, follow in self.walk.follows.items():
+            total = self.carried[("sum", name)]
+            if follow.rule == "exp":
+                total = self._of_lowest(total, follow.references[0])
+            found[name] = total
+        return found
+
+    # One tile or part
+
+    def _all(self, take: Callable[[str], str], family: Callable[[Family], None]) -> None:
+        b, done = self.builder, []
+        for name in self.walk.step.reduces:
+            value = b.by_name[name]
+            if name not in self.walk.follows:
+                total = take(name)
+            else:
+                own = next(f for f in self.families if ("sum", name) in [k for _, k in f.sums])
+                if own not in done:
+                    done.append(own)
+                    self._advance(own)
+                    family(own)
+                total = self.carried[("sum", name)]
+            if name in self.moved:
+                b.home[name] = self._do("div", total, self.count) if value.op == "mean" else total
+        if self.counts:
+            self._do("muls", self.count, into=self.carried[COUNT], scalar=1)
+        self.delta = {}
+
+    def _advance(self, family: Family) -> None:
+        """Compute the references as they are now, and move what is carried along."""
+        b = self.builder
+        for name in family.follow.references:
+            if name in self.delta:
+                continue
+            b.values([name], lambda v: True)
+            if name in self.clamped:
+                b.home[name] = self._do("max", b.home[name], self._fill(LOWEST))
+            old = self.carried[("reference", name)]
+            self.delta[name] = self._do("sub", old, b.home[name])
+            self._do("muls", b.home[name], into=old, scalar=1)
+        distance = self._distance(family.follow, self.delta)
+        moved = self._move(family, distance, self.carried, in_place=True)
+        self.carried.update(moved)
+
+    def _distance(self, follow: Follow, delta: Dict[str, str]) -> str:
+        """How far c has moved, the other way for the negative of u - c; for exp the factor."""
+        total = delta[follow.references[0]]
+        for name in follow.references[1:]:
+            total = self._do("add", total, delta[name])
+        if follow.rule == "exp":
+            return self._do("exp", total)
+        return self._do("muls", total, scalar=-1.0) if follow.reverse else total
+
+    def _move(self, family: Family, by: str, sums: Dict[Key, str],
+              in_place: bool = False) -> Dict[Key, str]:
+        """The sums of a family after a move of the reference."""
+        moved = {}
+        for degree, key in family.sums:
+            into = sums[key] if in_place else ""
+            if family.follow.rule == "exp":
+                moved[key] = self._do("mul", sums[key], by, into=into)
+            elif degree == 0:
+                moved[key] = sums[key]
+            else:
+                step = self._horner(family, degree, by, sums)
+                moved[key] = self._do("add", sums[key], step, into=into)
+        return moved
+
+    def _horner(self, family: Family, degree: int, by: str, sums: Dict[Key, str]) -> str:
+        total = self._do("mul", sums[family.key(0)], by)
+        for j in range(1, degree):
+            ways = factorial(degree) // factorial(j) // factorial(degree - j)
+            lower = self._do("muls", sums[family.key(j)], scalar=float(ways))
+            total = self._do("mul", self._do("add", total, lower), by)
+        return total
+
+    def _take_family(self, family: Family) -> None:
+        """Add what the tile gives to the sums of a family."""
+        b = self.builder
+        names = [key[1] for _, key in family.sums if key[0] == "sum"]
+        b.values([b.by_name[name].args[0] for name in names], lambda v: True)
+        value = b.by_name[names[0]]
+        for degree, key in family.sums:
+            if key[0] == "sum":
+                value, operand = b.by_name[key[1]], ""
+            else:
+                operand = self._power(family.follow, degree)
+            acc = b.accumulator(value)
+            b.accumulate(value, acc, operand)
+            self._do("add", self.carried[key], b.whole(value, acc), into=self.carried[key])
+
+    def _power(self, follow: Follow, degree: int) -> str:
+        """The buffer of u - c to a power, or of the weights for 0."""
+        b = self.builder
+        names = follow.weights if degree == 0 else (follow.offset,) * degree
+        shape = b.shape(b.nest.axes)
+        total = b.operand(names[0], shape)
+        for name in names[1:]:
+            into = b.new("float32", shape)
+            b.scope.append(Compute("mul", into, (total, b.operand(name, shape))))
+            total = into
+        return total
+
+    def _of_lowest(self, total: str, reference: str) -> str:
+        """The sum of exponentials, NaN where the maximum of at least one point is -inf."""
+        b = self.builder
+        b.values([reference], lambda v: True)
+        finite, some = b.new("mask", b.shape_of(total)), b.new("mask", b.shape_of(total))
+        b.scope.append(Compute("gts", finite, (b.home[reference],), float("-inf")))
+        nan = self._do("sub", b.home[reference], b.home[reference])
+        none = self._do("select", finite, total, nan)
+        points = self._fill(SizeOf(b.nest.reduced))
+        b.scope.append(Compute("gts", some, (points,), 0.0))
+        return self._do("select", some, none, total)
+
+    # Emitting
+
+    def _new(self) -> str:
+        return self.builder.new("float32", self.builder.shape(self.builder.nest.kept))
+
+    def _fill(self, scalar) -> str:
+        buffer = self._new()
+        self.builder.scope.append(Fill(buffer, scalar))
+        return buffer
+
+    def _do(self, op: str, *sources: str, into: str = "", scalar=None) -> str:
+        dst = into or self._new()
+        self.builder.scope.append(Compute(op, dst, sources, scalar))
+        return dst
