@@ -97,7 +97,8 @@ setup(
     packages=find_namespace_packages(
         include=[PACKAGE, PACKAGE + ".*"], exclude=["*._lib*", "*._data*"]
     ),
-    install_requires=["numpy>=1.18", "protobuf>=3.19", "pybind11>=2.10"],
+    install_requires=["numpy>=1.18", "protobuf>=3.19", "pybind11>=2.10", "jinja2>=3.0"],
+    package_data={PACKAGE + ".report": ["assets/*"]},
     entry_points={"console_scripts": ["tf-autofuse=tf_autofuse.cli.main:main"]},
     cmdclass=COMMANDS,
     distclass=PlatformDistribution,

@@ -54,6 +54,13 @@ ensure_cxx() {
   fi
 }
 
+# The HTML pages are looked at in headless Chromium; without it those tests are skipped.
+ensure_browser() {
+  command -v chromium >/dev/null && command -v chromedriver >/dev/null && return 0
+  (apt_install "chromium is missing: HTML reports are tested in it" chromium chromium-driver) ||
+    note "the tests that need it are skipped"
+}
+
 # ensure_venv FOLDER PYTHON REQUIREMENT... : a virtual environment in the checkout. A stamp holds
 # the digest of the interpreter and the requirements, so that a second call does nothing.
 ensure_venv() {
@@ -142,12 +149,13 @@ missing_python() {
   esac
 }
 
-# The random-graph tests, which need hypothesis, run on the latest TensorFlow only.
+# The random-graph tests, which need hypothesis, and those of pages in a browser run on the latest
+# TensorFlow only.
 test_tools() {
   case "$1" in
     tf1) echo pytest==7.4.4 ;;
     tf2) echo 'pytest<9' ;;
-    *) printf '%s\n' 'pytest<9' 'hypothesis>=6.100' ;;
+    *) printf '%s\n' 'pytest<9' 'hypothesis>=6.100' 'selenium>=4.20' 'netron>=7' ;;
   esac
 }
 

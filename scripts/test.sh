@@ -16,6 +16,7 @@ run_pytest() {
 
 say "Environment latest"
 setup_tf latest
+ensure_browser
 say "All tests, $(tf_version latest)"
 run_pytest latest tests "$@"
 

@@ -8,7 +8,7 @@ import pytest
 from tf_autofuse import paths, verify
 from tf_autofuse.cli import main as cli
 from tf_autofuse.cli import script
-from tf_autofuse.cli.summary import byte_text, summary_lines
+from tf_autofuse.cli.summary import summary_lines
 from tf_autofuse.errors import DumpError
 from tf_autofuse.report.model import KernelEntry, Report, UnfusedEntry
 from tf_autofuse.verify import FusedNode, VerifyResult
@@ -86,13 +86,6 @@ def test_summary_counts_kernels_calls_bytes_and_reasons():
         "3 operators left alone: OP_UNKNOWN 2, SINGLE 1",
     ]
     assert summary_lines(Report((), ()))[0].startswith("0 kernels fused from 0 operators, 0 calls")
-
-
-@pytest.mark.parametrize(
-    "size, text", [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (3 << 30, "3 GiB")]
-)
-def test_byte_text(size, text):
-    assert byte_text(size) == text
 
 
 def test_when_imported_acts_once_and_leaves_the_loader_alone(tmp_path, monkeypatch):

@@ -4,36 +4,9 @@ import json
 import os
 import subprocess
 import sys
-import textwrap
 
 import pytest
-
-FLAGS = ("AUTOFUSE_FLAGS", "AUTOFUSE_DFX_FLAGS")
-
-
-def tf_autofuse(*arguments, cwd=None, **environment):
-    env = {name: value for name, value in os.environ.items() if name not in FLAGS}
-    env.update(environment, TF_CPP_MIN_LOG_LEVEL="3")
-    env["PYTHONPATH"] = os.pathsep.join(os.path.abspath(p) for p in sys.path if p)
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tf_autofuse.cli"] + list(map(str, arguments)),
-        env=env,
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-    )
-
-
-@pytest.fixture
-def script(tmp_path):
-    """A function that writes a script and gives its path."""
-
-    def write(code, name="script.py"):
-        path = tmp_path / name
-        path.write_text(textwrap.dedent(code))
-        return path
-
-    return write
+from cli_process import tf_autofuse
 
 
 def test_arguments_path_and_name_are_those_of_python(script, tmp_path):

@@ -7,11 +7,11 @@ import sys
 from typing import List, Optional
 
 import tf_autofuse
-from tf_autofuse.cli import env, fuse, run, verify
+from tf_autofuse.cli import env, fuse, report, run, verify, words
 from tf_autofuse.errors import AutofuseError
 
 BAD_INPUT = 2
-COMMANDS = (run, fuse, verify, env)
+COMMANDS = (run, fuse, verify, report, env)
 
 
 def main(argv: Optional[List[str]] = None) -> int:
@@ -24,7 +24,9 @@ def main(argv: Optional[List[str]] = None) -> int:
     commands.required = True
     for module in COMMANDS:
         module.add_parser(commands)
-    options = parser.parse_args(run.join_values(sys.argv[1:] if argv is None else argv))
+    prepared, arguments = words.prepare(sys.argv[1:] if argv is None else argv)
+    options = parser.parse_args(prepared)
+    options.arguments = arguments
     try:
         return options.execute(options)
     except (AutofuseError, OSError) as error:

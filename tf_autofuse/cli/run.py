@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from typing import Any, Dict, List
+from typing import Any, Dict
 
 import tf_autofuse
 from tf_autofuse import flags, standins
@@ -14,14 +14,11 @@ from tf_autofuse.cli import script
 from tf_autofuse.cli.summary import summary_lines
 from tf_autofuse.errors import AutofuseError
 
-NAME = "run"
-_WITH_VALUE = ("--flags", "--report", "--dump")
-
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of ``tf-autofuse``."""
     parser = commands.add_parser(
-        NAME,
+        "run",
         help="run a script with fused kernels",
         usage="tf-autofuse run [options] (script.py | -m module) [arguments]",
         description="Runs a script, or a module with -m, as python would. NPU packages that are "
@@ -35,25 +32,6 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--quiet", action="store_true", help="print no summary")
     parser.add_argument("target", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(execute=execute)
-
-
-def join_values(argv: List[str]) -> List[str]:
-    """``--flags --a=b`` as ``--flags=--a=b``: argparse takes no value that looks like an option.
-
-    A ``-m`` is guarded by ``--``, and nothing from the script on is touched.
-    """
-    if not argv or argv[0] != NAME:
-        return list(argv)
-    joined, index = argv[:1], 1
-    while index < len(argv) and argv[index].startswith("-") and argv[index] not in ("-m", "--"):
-        if argv[index] in _WITH_VALUE and index + 1 < len(argv):
-            joined.append("{}={}".format(argv[index], argv[index + 1]))
-            index += 1
-        else:
-            joined.append(argv[index])
-        index += 1
-    rest = argv[index:]
-    return joined + (["--"] + rest if rest[:1] == ["-m"] else rest)
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, List
 
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+from tf_autofuse.report.units import byte_text
 
 
 def summary_lines(report: Any) -> List[str]:
@@ -26,15 +26,6 @@ def summary_lines(report: Any) -> List[str]:
         each = ", ".join("{} {}".format(code, number) for code, number in reasons.most_common())
         lines.append("{} left alone: {}".format(_count(len(report.unfused), "operator"), each))
     return lines
-
-
-def byte_text(size: float) -> str:
-    """A byte count with a unit: 1536 -> 1.5 KiB."""
-    for unit in _UNITS[:-1]:
-        if abs(size) < 1024:
-            return "{:.4g} {}".format(size, unit)
-        size /= 1024
-    return "{:.4g} {}".format(size, _UNITS[-1])
 
 
 def _saved(kernel: Any) -> int:

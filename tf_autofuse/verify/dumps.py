@@ -33,6 +33,14 @@ class DumpFile(NamedTuple):
     suffix: str
 
 
+class GraphPair(NamedTuple):
+    """The graphs of one name; None on the side where there is none."""
+
+    name: str
+    before: Optional[GraphData]
+    after: Optional[GraphData]
+
+
 def verify_dumps(directory: str) -> VerifyResult:
     """Compare the graphs before and after fusing in `directory` and the folders below it.
 
@@ -93,25 +101,41 @@ def _is_stage(suffix: str, stage: str) -> bool:
     return suffix in (stage, stage + "_Subgraph")
 
 
-def _compare(chosen: Tuple[List[DumpFile], List[DumpFile]], result: VerifyResult) -> None:
-    """Compare the first graph of each name before with the last of it after."""
-    files = sorted(chosen[0] + chosen[1], key=lambda file: file.number)
-    graphs = {file: read_dump(file.path)._graph for file in files}
+def graph_pairs(directory: str) -> List[GraphPair]:
+    """All graphs before and after fusing that are dumped in `directory` and the folders below it.
+
+    DumpError for a damaged file, OSError when the folder cannot be read. The graphs of a family
+    (root and subgraphs) follow each other.
+    """
+    pairs: List[GraphPair] = []
+    for _, files in sorted(_find(directory).items()):
+        chosen = _choose(files)
+        if chosen is not None:
+            pairs += _pair_up(chosen)
+    return pairs
+
+
+def _pair_up(chosen: Tuple[List[DumpFile], List[DumpFile]]) -> List[GraphPair]:
+    """The first graph of each name before, and the last of it after."""
     before: Dict[str, GraphData] = {}
     after: Dict[str, GraphData] = {}
-    for file in chosen[0]:
-        _merge(before, family(graphs[file]), overwrite=False)
-    for file in chosen[1]:
-        _merge(after, family(graphs[file]), overwrite=True)
+    for side, files, overwrite in ((before, chosen[0], False), (after, chosen[1], True)):
+        for file in files:
+            _merge(side, family(read_dump(file.path)._graph), overwrite)
+    names = list(before) + [name for name in after if name not in before]
+    return [GraphPair(name, before.get(name), after.get(name)) for name in names]
+
+
+def _compare(chosen: Tuple[List[DumpFile], List[DumpFile]], result: VerifyResult) -> None:
+    files = sorted(chosen[0] + chosen[1], key=lambda file: file.number)
     result.files.extend(file.path for file in files)
-    for name, graph in before.items():
-        if name in after:
-            check_pair(graph, after[name], result)
-        else:
+    for name, before, after in _pair_up(chosen):
+        if after is None:
             result.problems.append("graph {} is missing after fusing".format(name))
-    for name in after:
-        if name not in before:
+        elif before is None:
             result.problems.append("graph {} came from nowhere".format(name))
+        else:
+            check_pair(before, after, result)
 
 
 def _merge(into: Dict[str, GraphData], graphs: List[GraphData], overwrite: bool) -> None:
