@@ -33,6 +33,7 @@ REGISTER_OP("AutofusedKernel")
     .Attr("kernel_key: string")
     .Attr("spec: string")
     .Attr("host_library: string")
+    .Attr("host_digest: string = ''")
     .Attr("output_shapes: list(shape) = []")
     .SetShapeFn(AutofusedKernelShape)
     .Doc("Runs a fused kernel. `spec` says which loop axis every dimension is.");
@@ -45,10 +46,11 @@ void* DataOf(const Tensor& tensor) { return const_cast<char*>(tensor.tensor_data
 class AutofusedKernelOp : public OpKernel {
  public:
   explicit AutofusedKernelOp(OpKernelConstruction* ctx) : OpKernel(ctx) {
-    std::string kernel_key, spec_text, path, error;
+    std::string kernel_key, spec_text, path, digest, error;
     OP_REQUIRES_OK(ctx, ctx->GetAttr("kernel_key", &kernel_key));
     OP_REQUIRES_OK(ctx, ctx->GetAttr("spec", &spec_text));
     OP_REQUIRES_OK(ctx, ctx->GetAttr("host_library", &path));
+    OP_REQUIRES_OK(ctx, ctx->GetAttr("host_digest", &digest));
     OP_REQUIRES(ctx, ShapeSpec::Parse(spec_text, &spec_, &error),
                 InvalidArgument(name(), ": ", error));
     OP_REQUIRES(ctx,
@@ -59,7 +61,7 @@ class AutofusedKernelOp : public OpKernel {
     OP_REQUIRES(ctx, AllPlain(input_types()) && AllPlain(output_types()),
                 InvalidArgument(name(), ": only plain data types can be fused"));
     OP_REQUIRES(ctx, !path.empty(), InvalidArgument(name(), ": no host library was built"));
-    library_ = OpenKernelLibrary(path, &error);
+    library_ = OpenKernelLibrary(path, digest, &error);
     OP_REQUIRES(ctx, library_ != nullptr, InvalidArgument(name(), ": ", error));
     const auto* workers = ctx->device()->tensorflow_cpu_worker_threads();
     threads_ = workers == nullptr ? 1 : std::max(1, workers->num_threads);

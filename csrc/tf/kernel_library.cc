@@ -6,6 +6,9 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "../core/sha256.h"
+#include "../core/trusted_file.h"
+
 namespace autofuse {
 namespace {
 
@@ -28,13 +31,28 @@ bool Resolve(void* handle, KernelLibrary* library, std::string* error) {
          Find(handle, "autofuse_run", &library->run, error);
 }
 
-std::unique_ptr<KernelLibrary> Open(const std::string& path, std::string* error) {
+// Opens a file that this process has not opened yet.
+void* OpenFile(const std::string& path, const std::string& digest, std::string* error) {
+  *error = WhyUntrusted(path);
+  if (!error->empty()) return nullptr;
+  if (!digest.empty() && FileDigest(path) != digest) {
+    *error = "it was changed after the graph was fused";
+    return nullptr;
+  }
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* reason = dlerror();
     *error = reason != nullptr ? reason : "dlopen failed";
-    return nullptr;
   }
+  return handle;
+}
+
+std::unique_ptr<KernelLibrary> Open(const std::string& path, const std::string& digest,
+                                    std::string* error) {
+  // The pass opens what it builds, and its file may be gone by now.
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (handle == nullptr) handle = OpenFile(path, digest, error);
+  if (handle == nullptr) return nullptr;
   std::unique_ptr<KernelLibrary> library(new KernelLibrary);
   if (!Resolve(handle, library.get(), error)) {
     dlclose(handle);
@@ -45,13 +63,14 @@ std::unique_ptr<KernelLibrary> Open(const std::string& path, std::string* error)
 
 }  // namespace
 
-const KernelLibrary* OpenKernelLibrary(const std::string& path, std::string* error) {
+const KernelLibrary* OpenKernelLibrary(const std::string& path, const std::string& digest,
+                                       std::string* error) {
   // Never destroyed: kernels may still run while the process exits.
   static std::mutex* mutex = new std::mutex;
   static auto* libraries = new std::unordered_map<std::string, std::unique_ptr<KernelLibrary>>;
   std::lock_guard<std::mutex> lock(*mutex);
   std::unique_ptr<KernelLibrary>& entry = (*libraries)[path];
-  if (entry == nullptr) entry = Open(path, error);
+  if (entry == nullptr) entry = Open(path, digest, error);
   if (entry == nullptr) *error = "cannot use kernel library '" + path + "': " + *error;
   return entry.get();
 }

@@ -15,7 +15,11 @@ struct KernelLibrary {
 
 // Opens the shared object at `path` and checks its ABI version. Every path is opened once and stays
 // open for the life of the process. Returns null and sets *error on failure. Thread-safe.
-const KernelLibrary* OpenKernelLibrary(const std::string& path, std::string* error);
+//
+// A file that this process has not opened before must lie where only the user can write, and have
+// the SHA-256 `digest` unless that is empty.
+const KernelLibrary* OpenKernelLibrary(const std::string& path, const std::string& digest,
+                                       std::string* error);
 
 }  // namespace autofuse
 

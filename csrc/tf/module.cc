@@ -93,6 +93,14 @@ class PythonHook : public OptimizeHook {
       if (graph.is_none()) return Outcome::kUnchanged;
       *result = py::cast<py::bytes>(graph);
       return Outcome::kReplaced;
+    } catch (py::error_already_set& error) {
+      if (error.matches(PyExc_KeyboardInterrupt)) {
+        // The graph runs as it is, and the main thread is interrupted when it is back in Python.
+        PyErr_SetInterrupt();
+        return Outcome::kUnchanged;
+      }
+      *result = error.what();
+      return Outcome::kFailed;
     } catch (const std::exception& exception) {
       *result = exception.what();
       return Outcome::kFailed;

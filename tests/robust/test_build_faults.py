@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from remains import children, remains
 
 from tf_autofuse import build, flags, paths
 from tf_autofuse.build import cache as cache_module
@@ -18,22 +19,6 @@ from tf_autofuse.errors import BuildError, BuildTimeout
 
 GOOD = 'extern "C" __attribute__((visibility("default"))) int answer() { return %d; }\n'
 ROOT = os.path.dirname(paths.package_dir())
-
-
-def children():
-    """Process ids of living children of this process, zombies too."""
-    with open("/proc/thread-self/children") as file:
-        return file.read().split()
-
-
-def remains(folder):
-    """Temporary folders and locks under a cache."""
-    return [
-        os.path.join(where, name)
-        for where, dirs, files in os.walk(str(folder))
-        for name in dirs + files
-        if name.startswith(("tmp-", ".new_")) or "lock" in name
-    ]
 
 
 def refused(number=1):

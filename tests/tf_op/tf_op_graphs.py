@@ -21,7 +21,9 @@ def fused_node(graph_def, name, inputs, library, spec, in_types, out_types, outp
     return node
 
 
-def fused_graph(library, spec, in_types, out_types, in_shapes=None, output_shapes=()):
+def fused_graph(
+    library, spec, in_types, out_types, in_shapes=None, output_shapes=(), digest=None
+):
     """(graph, inputs, outputs) with placeholders feeding one fused node named `fused`."""
     graph = tf.Graph()
     with graph.as_default():
@@ -32,7 +34,11 @@ def fused_graph(library, spec, in_types, out_types, in_shapes=None, output_shape
         ]
         graph_def = tf1.GraphDef()
         names = ["x%d" % i for i in range(len(inputs))]
-        fused_node(graph_def, "fused", names, library, spec, in_types, out_types, output_shapes)
+        node = fused_node(
+            graph_def, "fused", names, library, spec, in_types, out_types, output_shapes
+        )
+        if digest is not None:
+            node.attr["host_digest"].s = digest.encode()
         mapping = {"x%d" % i: x for i, x in enumerate(inputs)} if inputs else None
         wanted = ["fused:%d" % i for i in range(len(out_types))]
         outputs = tf.graph_util.import_graph_def(

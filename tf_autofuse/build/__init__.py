@@ -10,7 +10,6 @@ import contextlib
 import os
 import time
 from collections import OrderedDict, deque
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Callable, Deque, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
@@ -21,7 +20,7 @@ from . import toolchain as compilers
 from .cache import CacheEntry, KernelCache, digest_of, headers_digest, open_cache
 from .elf import why_no_library
 from .precompiled import precompiled_folder
-from .process import end_running
+from .process import run_parallel
 from .toolchain import HOST_FLAGS, Toolchain, compile_shared, find_toolchain
 
 __all__ = [
@@ -52,7 +51,6 @@ class CompileRecord:
 _MAX_RECORDS = 10000
 _MAX_FAILURES = 1000
 _MAX_TIMEOUTS = 2
-_STOP_SECONDS = 0.05
 
 _log: Deque[CompileRecord] = deque(maxlen=_MAX_RECORDS)
 _log_lock = ForkLock()
@@ -210,15 +208,7 @@ def compile_many(
     pairs = list(kernels)
     if not pairs:
         return {}
-    pool = ThreadPoolExecutor(max_workers=min(len(pairs), os.cpu_count() or 1))
-    jobs = [pool.submit(one, pair) for pair in pairs]
-    try:
-        return {key: job.result() for (key, _), job in zip(pairs, jobs)}
-    except BaseException:
-        _stop(jobs)
-        raise
-    finally:
-        pool.shutdown()
+    return dict(zip([key for key, _ in pairs], run_parallel(one, pairs)))
 
 
 def _checked(library: str, label: str, check: Callable[[str], Any]) -> Union[str, BuildError]:
@@ -232,10 +222,3 @@ def _checked(library: str, label: str, check: Callable[[str], Any]) -> Union[str
             open_cache().remove(key)
         return failure
     return library
-
-
-def _stop(jobs: List["Future[Any]"]) -> None:
-    """Start no more of the jobs and kill the compilers of those that run, until all have ended."""
-    running = [job for job in jobs if not job.cancel()]
-    while wait(running, timeout=_STOP_SECONDS).not_done:
-        end_running()

@@ -58,7 +58,8 @@ def digest_of(*parts: str) -> str:
     return total.hexdigest()
 
 
-def _file_digest(path: str) -> str:
+def file_digest(path: str) -> str:
+    """sha256 of a file's contents; OSError when it cannot be read."""
     with open(path, "rb") as handle:
         return hashlib.sha256(handle.read()).hexdigest()
 
@@ -90,7 +91,7 @@ class KernelCache:
         try:
             with open(os.path.join(folder, META), encoding="utf-8") as handle:
                 meta = json.load(handle)
-            if meta["key"] != key or meta["digest"] != _file_digest(library):
+            if meta["key"] != key or meta["digest"] != file_digest(library):
                 return None
         except FileNotFoundError:
             return None
@@ -114,7 +115,7 @@ class KernelCache:
                 handle.write(source)
             build(source_path, library_path)
             os.chmod(library_path, 0o700)
-            meta = {"key": key, "label": label, "digest": _file_digest(library_path)}
+            meta = {"key": key, "label": label, "digest": file_digest(library_path)}
             with open(os.path.join(temporary, META), "w", encoding="utf-8") as handle:
                 json.dump(meta, handle)
             library = self._publish(key, temporary)
@@ -334,6 +335,6 @@ def headers_digest(folders: Tuple[str, ...]) -> str:
     state = tuple((p, s.st_mtime_ns, s.st_size) for p, s in zip(files, stamps))
     known = _header_digests.get(folders)
     if known is None or known[0] != state:
-        known = (state, digest_of(*[_file_digest(path) for path in files]))
+        known = (state, digest_of(*[file_digest(path) for path in files]))
         _header_digests[folders] = known
     return known[1]

@@ -9,13 +9,15 @@ import shutil
 import signal
 import subprocess
 import time
-from typing import Dict, Iterator, Optional, Sequence, Set, Tuple
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from ..errors import BuildError, BuildTimeout
 from ..locks import ForkLock
 
 _OUTPUT_LIMIT = 64 * 1024
 _POLL_MILLISECONDS = 100
+_STOP_SECONDS = 0.05
 _PRLIMIT = "/usr/bin/prlimit"  # of util-linux
 
 _lock = ForkLock()
@@ -58,6 +60,25 @@ def end_running() -> int:
         for process in processes:
             _kill_group(process)
     return len(processes)
+
+
+def run_parallel(function: Callable[[Any], Any], items: Sequence[Any]) -> List[Any]:
+    """Results of `function` for all items, on as many threads as there are processors.
+
+    When one raises, or an interrupt comes, no more are started, the tools that run are killed, and
+    the error is raised once all have ended.
+    """
+    pool = ThreadPoolExecutor(max_workers=min(len(items), os.cpu_count() or 1))
+    jobs = [pool.submit(function, item) for item in items]
+    try:
+        return [job.result() for job in jobs]
+    except BaseException:
+        running = [job for job in jobs if not job.cancel()]
+        while wait(running, timeout=_STOP_SECONDS).not_done:
+            end_running()
+        raise
+    finally:
+        pool.shutdown()
 
 
 def _limits(seconds: float, memory_mb: int) -> Dict[str, int]:

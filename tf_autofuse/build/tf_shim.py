@@ -12,24 +12,30 @@ import hashlib
 import importlib.machinery
 import importlib.util
 import os
+import shutil
 import sys
 import sysconfig
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+import time
 from types import ModuleType
 from typing import List, Optional, Sequence, Tuple
 
+from .. import flags as user_flags
 from .. import paths
 from ..errors import BuildError
 from ..locks import ForkLock
 from ..log import get_logger
-from .toolchain import find_toolchain, run_tool
+from .cache import cache_root
+from .elf import why_no_library
+from .process import run_parallel, run_tool
+from .toolchain import find_toolchain
 
 _MODULE = "_tf_shim"
 _FOLDERS = ("core", "tf")
 _FLAGS = ("-O2", "-fPIC", "-fvisibility=hidden", "-DNDEBUG", "-Wall", "-Wextra")
 # TensorFlow's headers are large: a slow machine takes minutes for one file.
 _COMPILE_SECONDS = 1200.0
+_KEEP_SECONDS = 30 * 86400.0
 _STAGE = "build the TensorFlow extension"
 
 _lock = ForkLock()
@@ -73,7 +79,7 @@ def _relative_path(version: str, files: Sequence[str]) -> str:
 
 def _roots() -> Tuple[str, str]:
     """Where a build may lie: in the package, or in the cache when the package is read-only."""
-    return os.path.join(paths.package_dir(), "_lib"), os.path.join(paths.cache_dir(), "tf_shim")
+    return os.path.join(paths.package_dir(), "_lib"), os.path.join(cache_root(), "tf_shim")
 
 
 def _writable(root: str) -> bool:
@@ -133,7 +139,8 @@ def _link_flags(tensorflow: ModuleType) -> List[str]:
 
 
 def _run(command: Sequence[str], source: str) -> None:
-    output, code = run_tool(command, _COMPILE_SECONDS)
+    memory = user_flags.current().build_memory_mb
+    output, code = run_tool(command, _COMPILE_SECONDS, memory_mb=memory)
     if code != 0:
         raise BuildError(
             "the compiler failed on {}:\n{}".format(source, output.strip()[-2000:]),
@@ -158,12 +165,28 @@ def _compile(files: Sequence[str], target: str) -> None:
         def compile_one(pair: Tuple[str, str]) -> None:
             _run(compiler + flags + ["-c", pair[0], "-o", pair[1]], pair[0])
 
-        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-            list(pool.map(compile_one, zip(sources, objects)))
+        run_parallel(compile_one, list(zip(sources, objects)))
         library = os.path.join(work, _MODULE + ".so")
         link = ["-shared", "-o", library] + objects + _link_flags(tensorflow)
         _run(compiler + link, library)
         os.replace(library, target)
+    _remove_older(folder)
+
+
+def _remove_older(folder: str) -> None:
+    """Remove builds of other sources for the same TensorFlow and Python; `folder` stays.
+
+    Those in the package belong to nobody any more; other installs may use those in the cache, as
+    long as they are not old. A process that has one of them loaded keeps it.
+    """
+    root, name = os.path.split(folder)
+    family = name.rpartition("-")[0] + "-"
+    in_package = os.path.dirname(root) == paths.package_dir()
+    oldest = time.time() - (0.0 if in_package else _KEEP_SECONDS)
+    for other in os.listdir(root):
+        path = os.path.join(root, other)
+        if other.startswith(family) and other != name and os.path.getmtime(path) < oldest:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def find() -> Optional[str]:
@@ -171,7 +194,7 @@ def find() -> Optional[str]:
     relative = _relative_path(_tensorflow().__version__, _sources())
     for root in _roots():
         path = os.path.join(root, relative)
-        if os.path.exists(path):
+        if os.path.exists(path) and not why_no_library(path):
             return path
     return None
 
@@ -192,7 +215,7 @@ def build(force: bool = False, root: str = "") -> str:
         in_package, in_cache = _roots()
         root = in_package if _writable(in_package) else in_cache
     target = os.path.join(root, relative)
-    if force or not os.path.exists(target):
+    if force or not os.path.exists(target) or why_no_library(target):
         get_logger(__name__).info("building %s", target)
         try:
             _compile(files, target)

@@ -19,6 +19,7 @@ from tf_autofuse.ge.serialize import graph_to_model
 from tf_autofuse.ge.textformat import to_text
 from tf_autofuse.ge.types import DumpFormat
 from tf_autofuse.locks import ForkLock
+from tf_autofuse.log import warn_once
 
 __all__ = ["dump_graph", "dump_directory", "content_level", "read_dump", "wanted_stage", "write"]
 
@@ -103,7 +104,10 @@ def dump_directory() -> str:
 
 
 def dump_graph(graph: Graph, suffix: str) -> None:
-    """Dump `graph` for the stage `suffix` if the environment asks for it; OSError on no access."""
+    """Dump `graph` for the stage `suffix` if the environment asks for it.
+
+    A file that cannot be written costs a warning, not the model.
+    """
     level = content_level()
     if not level or not wanted_stage(suffix):
         return
@@ -111,7 +115,11 @@ def dump_graph(graph: Graph, suffix: str) -> None:
     for word in words.split("|"):
         fmt = _FORMAT_WORDS.get(word.strip().lower())
         if fmt is not None:
-            write(graph, fmt, suffix, _render(graph._graph, fmt, level, "GE"))
+            text = _render(graph._graph, fmt, level, "GE")
+            try:
+                write(graph, fmt, suffix, text)
+            except OSError as error:
+                warn_once(("dump", error.errno), "a graph dump is missing: {}".format(error))
 
 
 def render(graph: Graph, fmt: DumpFormat) -> str:
@@ -148,7 +156,7 @@ def _drop_weights(model: Any) -> None:
 
 
 def write(graph: Graph, fmt: DumpFormat, suffix: str, text: str) -> str:
-    """Write one dump file, readable by its owner only; returns its path."""
+    """Write one dump file, readable by its owner only; returns its path. OSError: not written."""
     with _counter_lock:
         number = _counters.get(fmt, 0)
         _counters[fmt] = number + 1
@@ -159,6 +167,10 @@ def write(graph: Graph, fmt: DumpFormat, suffix: str, text: str) -> str:
     name = "{}_{:08d}_graph_{}_{}.{}".format(prefix, number, graph_id, suffix, extension)
     path = os.path.join(folder, name)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except OSError:  # no half of it
+        os.unlink(path)
+        raise
     return path

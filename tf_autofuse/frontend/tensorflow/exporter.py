@@ -6,10 +6,12 @@ alive whose node went into a kernel.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Dict, List, Set, Tuple
 
 from tensorflow.core.framework import node_def_pb2
 
+from tf_autofuse.build.cache import file_digest
 from tf_autofuse.errors import IRError
 from tf_autofuse.frontend.tensorflow import op_types, wire
 from tf_autofuse.frontend.tensorflow.importer import composed_ops, single_op
@@ -179,6 +181,8 @@ class _Exporter:
             attr["Tin"].list.SetInParent()
         for key in ("kernel_key", "spec", "host_library"):
             attr[key].s = live.get_attr(key).encode("utf-8")
+        with contextlib.suppress(OSError):  # gone already: the process has it open
+            attr["host_digest"].s = file_digest(live.get_attr("host_library")).encode()
         return node_def
 
     def _device(self, live: Any) -> str:

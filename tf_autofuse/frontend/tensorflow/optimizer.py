@@ -10,7 +10,7 @@ import contextlib
 import gc
 import hashlib
 from collections import OrderedDict
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Union
 
 from tensorflow.core.framework import node_def_pb2
 
@@ -28,7 +28,8 @@ from tf_autofuse.report.model import RECORDER, UnfusedEntry
 _REMEMBERED = 64  # answers kept; one is about as large as its graph
 
 _lock = ForkLock(reentrant=True)
-_answers: "OrderedDict[bytes, Optional[List[bytes]]]" = OrderedDict()
+Answer = Union[None, List[bytes], Exception]  # None: the graph stays; Exception: it failed
+_answers: "OrderedDict[bytes, Answer]" = OrderedDict()
 
 
 def optimize(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
@@ -60,7 +61,6 @@ def record_failure(error: Exception, graph: str = "") -> None:
     reason = str(error) or type(error).__name__
     if not isinstance(error, AutofuseError):
         reason = "{}: {}".format(type(error).__name__, reason)
-        log.get_logger(__name__).debug("fusing failed", exc_info=error)
     log.warn_once(("failed", reason), "the model runs unfused: " + reason)
     node = getattr(error, "node", "") or graph
     RECORDER.unfused([UnfusedEntry(node, "", _code(error), reason)])
@@ -79,13 +79,32 @@ def _answer(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
         return None
     key = _digest(nodes, info)
     if key not in _answers:
-        _answers[key] = None  # the answer of a graph that fails
+        _answers[key] = _fuse_or_error(graph_def, info)
         if len(_answers) > _REMEMBERED:
             _answers.popitem(last=False)
-        _answers[key] = _fuse(graph_def, info)
     _answers.move_to_end(key)
     fused = _answers[key]
+    if isinstance(fused, Exception):
+        raise _without_frames(fused)
     return None if fused is None else wire.join(fused, rest)
+
+
+def _fuse_or_error(graph_def: bytes, info: Dict[str, Any]) -> Answer:
+    """The answer to remember; an interrupt is none, so that the graph may be tried again."""
+    try:
+        return _fuse(graph_def, info)
+    except Exception as error:
+        log.get_logger(__name__).debug("fusing failed", exc_info=error)
+        return _without_frames(error)
+
+
+def _without_frames(error: Exception) -> Exception:
+    """The error without its tracebacks, which would keep the whole graph alive."""
+    link: Optional[BaseException] = error
+    while link is not None:
+        link.__traceback__ = None
+        link = link.__cause__ or link.__context__
+    return error
 
 
 def _fuse(graph_def: bytes, info: Dict[str, Any]) -> Optional[List[bytes]]:

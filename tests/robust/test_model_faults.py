@@ -1,0 +1,241 @@
+"""A model whose kernels cannot be built, stored, found or run: right numbers or one clear error."""
+
+import os
+import resource
+import shutil
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from remains import children, remains
+
+tf = pytest.importorskip("tensorflow")
+
+import tf_autofuse  # noqa: E402
+from tf_autofuse import build  # noqa: E402
+from tf_autofuse.frontend.tensorflow import optimizer  # noqa: E402
+from tf_autofuse.report.model import RECORDER  # noqa: E402
+from tf_autofuse.runtime import tf_op  # noqa: E402
+
+pytestmark = pytest.mark.e2e
+tf1 = tf.compat.v1
+X = np.linspace(-3, 3, 24, dtype=np.float32).reshape(4, 6)
+ABI = '#include "kernel_abi.h"\n'
+
+
+@pytest.fixture(scope="module", autouse=True)
+def shim():
+    """The extension is built by a real compiler."""
+    tf_op.load()
+
+
+@pytest.fixture(autouse=True)
+def off_again():
+    RECORDER.clear()
+    optimizer.forget()
+    yield
+    tf_autofuse.disable()
+
+
+def run(build_graph=None, x=X, shape=None):
+    """The graph's value in a new session."""
+    with tf.Graph().as_default():
+        fed = tf1.placeholder(x.dtype, x.shape if shape is None else shape)
+        result = (build_graph or default_graph)(fed)
+        with tf1.Session() as session:
+            return session.run(result, {fed: x})
+
+
+def default_graph(x):
+    return tf.exp(tf.nn.relu(tf.abs(x) - 1.0)) * 0.5
+
+
+def expected(x=X):
+    return np.exp(np.maximum(np.abs(x) - 1, 0)) * 0.5
+
+
+def assert_right(values):
+    np.testing.assert_allclose(values, expected(), rtol=1e-6)
+
+
+def unfused():
+    """Codes and reasons of what was left alone because of the fault."""
+    entries = tf_autofuse.report().unfused
+    return {entry.code for entry in entries}, " ".join(entry.reason for entry in entries)
+
+
+def library_without(name):
+    """A script that builds a library in which a function of the kernel interface is missing."""
+    functions = {
+        "autofuse_abi_version": "int autofuse_abi_version() { return %d; }" % 1,
+        "autofuse_tiling": "int autofuse_tiling() { return 0; }",
+        "autofuse_run": "int autofuse_run() { return 0; }",
+    }
+    text = " ".join(body for key, body in functions.items() if key != name)
+    return "echo '{}' | g++ -shared -fPIC -x c - -o $out".format(text)
+
+
+COMPILERS = {
+    "missing": None,
+    "crash": ("kill -SEGV $$", "signal 11"),
+    "hang": ("sleep 60", "did not end within 1 s"),
+    "garbage": ("echo garbage >$out", "no 64-bit ELF file"),
+    "cut": ("g++ -shared -fPIC -x c /dev/null -o $out; truncate -s 4000 $out", "cut short"),
+    "no function": (library_without("autofuse_run"), "autofuse_run"),
+    "no version": (library_without("autofuse_abi_version"), "autofuse_abi_version"),
+    "old version": (
+        library_without("").replace("return 1", "return 99"), "kernel interface 99, wanted 1"),
+}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("kind", list(COMPILERS))
+def test_no_usable_kernel(kind, strict, fake_compiler, monkeypatch, own_cache):
+    if COMPILERS[kind] is None:
+        monkeypatch.setenv("CXX", "no-such-compiler-here")
+        words = "compiler named by CXX is not there"
+    else:
+        script, words = COMPILERS[kind]
+        fake_compiler(script)
+    tf_autofuse.enable({"strict": strict, "build_seconds": 1 if kind == "hang" else 60})
+    if strict:
+        for _ in range(2):  # asked again, the same graph fails again
+            with pytest.raises(tf.errors.InternalError, match=r"strict.*" + words):
+                run()
+    else:
+        assert_right(run())
+        assert_right(run())
+        codes, reasons = unfused()
+        assert "BUILD" in codes and words in reasons
+    assert tf_autofuse.report().kernels == ()
+    assert remains(own_cache) == [] and children() == []
+    # The compiler is well again and the user starts anew: it fuses.
+    monkeypatch.delenv("CXX")
+    optimizer.forget()
+    tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+    assert_right(run())
+    assert len(tf_autofuse.report().kernels) == 1
+
+
+def test_library_gone_before_the_op_is_made(own_cache, monkeypatch):
+    fuse = optimizer._fuse
+
+    def fuse_and_lose(*args):
+        answer = fuse(*args)
+        shutil.rmtree(str(own_cache))
+        return answer
+
+    monkeypatch.setattr(optimizer, "_fuse", fuse_and_lose)
+    tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+    assert_right(run())
+    assert tf_autofuse.report().kernels[0].calls == 1
+    assert_right(run())  # the remembered answer names the file that is gone
+    assert tf_autofuse.report().kernels[0].calls == 2
+
+
+def test_unusable_home_and_dump_folder(monkeypatch, tmp_path, caplog):
+    blocker = tmp_path / "file"
+    blocker.write_text("")
+    monkeypatch.setenv("AUTOFUSE_CACHE_DIR", str(blocker))
+    monkeypatch.setenv("DUMP_GE_GRAPH", "1")
+    monkeypatch.setenv("DUMP_GRAPH_PATH", str(blocker))
+    with caplog.at_level("WARNING", logger="tf_autofuse"):
+        tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+        assert_right(run())
+    assert len(tf_autofuse.report().kernels) == 1
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 2 and "kernel cache" in said[0] + said[1], said
+    assert "a graph dump is missing" in said[0] + said[1]
+
+
+def test_disk_full_for_everything(own_cache, monkeypatch):
+    """No process can write a file of more than 8 KiB: no kernel, and no half of one."""
+    tf_autofuse.enable()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, hard))
+    try:
+        values = run()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert_right(values)
+    assert "BUILD" in unfused()[0] and tf_autofuse.report().kernels == ()
+    assert build.open_cache().lookup("") is None
+    assert [e for e in build.open_cache().entries() if e.label != "failed"] == []
+
+
+def test_wrong_shapes_at_run_time():
+    tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+    with tf.Graph().as_default():
+        a = tf1.placeholder(tf.float32, [None, None])
+        b = tf1.placeholder(tf.float32, [None, None])
+        c = tf.exp(tf.abs(a) + b) * 2.0
+        with tf1.Session() as session:
+            good = session.run(c, {a: np.ones((2, 3)), b: np.ones((2, 3))})
+            for wrong in ((3, 3), (2, 4), (0, 3)):
+                with pytest.raises(tf.errors.InvalidArgumentError):
+                    session.run(c, {a: np.ones((2, 3)), b: np.ones(wrong)})
+            again = session.run(c, {a: np.ones((2, 3)), b: np.ones((2, 3))})
+    np.testing.assert_array_equal(good, again)
+    np.testing.assert_allclose(good, np.full((2, 3), 2 * np.exp(2.0)), rtol=1e-6)
+
+
+def test_a_graph_that_is_fused_already():
+    tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+    with tf.Graph().as_default() as graph:
+        tf.identity(default_graph(tf1.placeholder(tf.float32, [4, 6], name="x")), name="y")
+        data = graph.as_graph_def().SerializeToString()
+    shapes = {
+        op.name: [(tensor.dtype.as_datatype_enum, tensor.shape.as_list()) for tensor in op.outputs]
+        for op in graph.get_operations()
+    }
+    info = {"id": "g", "fetch": ["y"], "feed": ["x"], "preserve": ["x", "y"], "shapes": shapes}
+    once = optimizer.optimize(data, info)
+    assert once is not None and optimizer.optimize(once, info) is None
+    assert optimizer.optimize(data, info) == once
+    assert len(tf_autofuse.report().kernels) == 1
+
+
+def test_threads_with_different_graphs():
+    tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+    values, errors = {}, []
+
+    def work(number):
+        try:
+            for again in range(3):
+                values[number, again] = run(lambda x: default_graph(x) + tf.abs(x) * (number + 0.5))
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == [] and len(values) == 18
+    for (number, _), got in values.items():
+        np.testing.assert_allclose(got, expected() + np.abs(X) * (number + 0.5), rtol=1e-6)
+
+
+def test_an_interrupt_while_kernels_are_built(own_cache, fake_compiler, monkeypatch):
+    fake_compiler("touch {}; sleep 60".format(own_cache / "started"))
+    tf_autofuse.enable()
+
+    def interrupt():
+        while not (own_cache / "started").exists():
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run()
+        time.sleep(1)
+    thread.join()
+    assert time.monotonic() - start < 20
+    assert children() == [] and remains(own_cache) == []
+    monkeypatch.delenv("CXX")
+    assert_right(run())
+    assert len(tf_autofuse.report().kernels) == 1
