@@ -10,8 +10,6 @@
 
 namespace autofuse {
 
-constexpr int64_t kUnknownSize = -1;
-
 // Fills one list of sizes per output. `flat` holds the sizes of all inputs one after the other,
 // kUnknownSize where a size is not known; an output size that depends on one is kUnknownSize.
 // On a mismatch of known sizes returns false; *error names input, dimension and sizes.

@@ -7,10 +7,15 @@
 //   axes     loop axes before merging
 //   groups   the merged axis of every axis; a merged size is the product of its axes' sizes
 //   in, out  tensors split by '/', dimensions by '.': `k` is axis k, `k?` is axis k or 1 (broadcast
-//            decided at run time), `-` is always 1, and `s` alone is a tensor of rank 0
+//            decided at run time), `-` is always 1, `k*l` is the product of axes (a dimension that
+//            a reshape splits or merges), and `s` alone is a tensor of rank 0
 //
-// The size of an axis is what its plain dimensions agree on; without a plain dimension it is the
-// size of the `?` dimensions that are not 1, or 1.
+//   v1;axes=3;groups=0,1,1;fixed=2:64;in=0.1*2;out=0.1.2;
+//
+//   fixed    sizes of axes that are only ever factors of a dimension; left out when there are none
+//
+// The size of an axis is what its plain dimensions agree on; without a plain dimension it is what
+// the other factors of a product leave, or the size of the `?` dimensions that are not 1, or 1.
 //
 // Plain C++14: errors are strings, evaluation allocates nothing.
 #ifndef AUTOFUSE_CORE_SHAPE_SPEC_H_
@@ -23,10 +28,12 @@
 namespace autofuse {
 
 constexpr int32_t kAlwaysOne = -1;
+constexpr int64_t kUnknownSize = -1;
 
 struct DimSpec {
-  int32_t axis;     // loop axis, or kAlwaysOne
-  bool may_be_one;  // the size is the axis' size or 1
+  int32_t axis = kAlwaysOne;      // loop axis, or kAlwaysOne
+  bool may_be_one = false;        // the size is the axis' size or 1
+  std::vector<int32_t> more;      // further axes: the size is the product
 };
 
 struct TensorSpec {
@@ -50,28 +57,41 @@ class ShapeSpec {
   // `flat` holds the sizes of input 0, then of input 1, and so on, with the ranks of the spec.
 
   // Fills sizes[axes()]. On a mismatch returns false; *error names input, dimension and sizes.
+  // A size in `flat` may be kUnknownSize, and so is then every axis that depends on it.
   bool BindAxes(const int64_t* flat, int64_t* sizes, std::string* error) const;
   // Fills merged[merged_axes()] from the sizes of BindAxes.
   void MergeSizes(const int64_t* sizes, int64_t* merged) const;
   // Fills strides[stride_count()]: for every input that may broadcast its element stride along
   // every merged axis, 0 where the input lacks the axis or is broadcast along it.
   void Strides(const int64_t* flat, int64_t* strides) const;
-  // The size of one output dimension.
+  // The size of one output dimension; kUnknownSize when it is not known.
   static int64_t DimSize(const DimSpec& dim, const int64_t* sizes) {
-    return dim.axis == kAlwaysOne ? 1 : sizes[dim.axis];
+    if (dim.axis == kAlwaysOne) return 1;
+    int64_t size = sizes[dim.axis];
+    for (int32_t axis : dim.more) {
+      if (size < 0 || sizes[axis] < 0) return kUnknownSize;
+      size *= sizes[axis];
+    }
+    return size;
   }
+  // Sizes that no tensor tells: kUnknownSize for all other axes.
+  const std::vector<int64_t>& fixed_sizes() const { return fixed_; }
 
  private:
   friend class SpecReader;
 
   bool Finish(std::string* error);
+  bool BindPlain(const int64_t* flat, int64_t* sizes, std::string* error) const;
+  bool BindProducts(const int64_t* flat, int64_t* sizes, std::string* error) const;
+  bool BindLoose(const int64_t* flat, int64_t* sizes, std::string* error) const;
   std::string Mismatch(int flat_index, int64_t got, const std::string& expected) const;
 
   std::vector<TensorSpec> inputs_;
   std::vector<TensorSpec> outputs_;
   std::vector<int32_t> groups_;
   std::vector<DimSpec> flat_;    // dims of all inputs, in order
-  std::vector<bool> has_plain_;  // per axis: some input has it without '?'
+  std::vector<int64_t> fixed_;
+  int products_ = 0;  // dimensions with several axes
   int merged_axes_ = 0;
   int broadcast_inputs_ = 0;
 };

@@ -30,6 +30,7 @@ Status BindInput(InferenceContext* c, int index, const TensorSpec& spec,
   for (size_t d = 0; d < spec.dims.size(); ++d) {
     const DimSpec& dim = spec.dims[d];
     DimensionHandle size = c->Dim(shape, d);
+    if (!dim.more.empty()) continue;
     if (dim.axis == kAlwaysOne) {
       AUTOFUSE_RETURN_IF_ERROR(c->WithValue(size, 1, &size));
     } else if (dim.may_be_one) {
@@ -38,6 +39,39 @@ Status BindInput(InferenceContext* c, int index, const TensorSpec& spec,
       AUTOFUSE_RETURN_IF_ERROR(c->Merge((*axes)[dim.axis], size, &(*axes)[dim.axis]));
       (*bound)[dim.axis] = true;
     }
+  }
+  return Status();
+}
+
+// The product of the axes of a dimension, without the axis `except`.
+Status Product(InferenceContext* c, const DimSpec& dim, const std::vector<DimensionHandle>& axes,
+               int32_t except, DimensionHandle* size) {
+  *size = dim.axis == except ? c->MakeDim(1) : axes[dim.axis];
+  for (int32_t axis : dim.more) {
+    if (axis == except) continue;
+    AUTOFUSE_RETURN_IF_ERROR(c->Multiply(*size, axes[axis], size));
+  }
+  return Status();
+}
+
+// An axis that is only a factor of a dimension is what the other factors leave of it.
+Status BindProducts(InferenceContext* c, ShapeHandle shape, const TensorSpec& spec,
+                    std::vector<DimensionHandle>* axes, std::vector<bool>* bound) {
+  for (size_t d = 0; d < spec.dims.size(); ++d) {
+    const DimSpec& dim = spec.dims[d];
+    if (dim.more.empty()) continue;
+    std::vector<int32_t> unknown;
+    if (!(*bound)[dim.axis]) unknown.push_back(dim.axis);
+    for (int32_t axis : dim.more) {
+      if (!(*bound)[axis]) unknown.push_back(axis);
+    }
+    if (unknown.size() != 1) continue;
+    DimensionHandle rest, size;
+    AUTOFUSE_RETURN_IF_ERROR(Product(c, dim, *axes, unknown[0], &rest));
+    if (c->ValueKnown(rest) && c->Value(rest) == 0) continue;
+    AUTOFUSE_RETURN_IF_ERROR(c->Divide(c->Dim(shape, d), rest, true, &size));
+    (*axes)[unknown[0]] = size;
+    (*bound)[unknown[0]] = true;
   }
   return Status();
 }
@@ -79,13 +113,28 @@ Status AutofusedKernelShape(InferenceContext* c) {
     AUTOFUSE_RETURN_IF_ERROR(BindInput(c, i, spec.inputs()[i], &axes, &bound, &loose));
   }
   for (int axis = 0; axis < spec.axes(); ++axis) {
-    if (!bound[axis]) axes[axis] = BroadcastSize(c, loose[axis]);
+    if (bound[axis] || spec.fixed_sizes()[axis] < 0) continue;
+    axes[axis] = c->MakeDim(spec.fixed_sizes()[axis]);
+    bound[axis] = true;
+  }
+  // One product may tell the factor that the next one needs.
+  for (int round = 0; round < spec.axes(); ++round) {
+    for (int i = 0; i < c->num_inputs(); ++i) {
+      AUTOFUSE_RETURN_IF_ERROR(BindProducts(c, c->input(i), spec.inputs()[i], &axes, &bound));
+    }
+  }
+  for (int axis = 0; axis < spec.axes(); ++axis) {
+    if (!bound[axis] && !loose[axis].empty()) axes[axis] = BroadcastSize(c, loose[axis]);
   }
 
   for (int i = 0; i < c->num_outputs(); ++i) {
     std::vector<DimensionHandle> dims;
     for (const DimSpec& dim : spec.outputs()[i].dims) {
-      dims.push_back(dim.axis == kAlwaysOne ? c->MakeDim(1) : axes[dim.axis]);
+      DimensionHandle size = c->MakeDim(1);
+      if (dim.axis != kAlwaysOne) {
+        AUTOFUSE_RETURN_IF_ERROR(Product(c, dim, axes, kAlwaysOne, &size));
+      }
+      dims.push_back(size);
     }
     ShapeHandle shape = c->MakeShape(dims);
     if (static_cast<int>(declared.size()) == c->num_outputs()) {

@@ -132,15 +132,34 @@ def test_a_view_is_no_head_and_no_extra_output():
     x = net("Identity", net.data())
     first = net("Abs", x)
     names, codes = clusters(net, net("Identity", first), net("Exp", first))
-    assert names == [["Abs", "Exp"]]
+    assert names == [["Abs", "Exp", "Identity"]]
     assert codes == {}
 
 
-def test_a_reshape_that_merges_dims_stays_outside():
+@pytest.mark.parametrize("also", ["Identity", "MatMulV2"])
+def test_a_tensor_is_not_written_twice_for_a_view(also):
     net = Net(4, 8)
-    out = net("Reshape", net("Exp", net("Abs", net.data())), net.data(1), dims=(32,))
+    first = net("Neg", net("Abs", net.data()))
+    names, codes = clusters(net, net("Reshape", first, net.data(1), dims=(32,)), net(also, first))
+    assert names == [["Abs", "Neg"]]
+    assert codes.pop("n5_Reshape", "VIEW") == "VIEW"
+
+
+def test_a_reshape_that_merges_and_splits_dims_rides_along():
+    net = Net(4, 6)
+    merged = net("Reshape", net("Abs", net.data()), net.data(1), dims=(24,))
+    split = net("Reshape", net("Neg", merged, dims=(24,)), net.data(2), dims=(8, 3))
+    out = net("Exp", split, dims=(8, 3))
     names, codes = clusters(net, out)
-    assert names == [["Abs", "Exp"]] and set(codes.values()) == {"RESHAPE"}
+    assert names == [["Abs", "Reshape", "Neg", "Reshape", "Exp"]] and codes == {}
+
+
+def test_a_reshape_without_common_parts_stays_outside():
+    net = Net(4, 6)
+    turned = net("Reshape", net("Abs", net.data()), net.data(2), dims=(6, 4))
+    out = net("ReduceSumD", net("Exp", turned, dims=(6, 4)), dims=(6,), attrs={"axes": [1]})
+    names, codes = clusters(net, out)
+    assert names == [["Exp", "ReduceSumD"]] and codes["n1_Abs"] == "RESHAPE"
 
 
 def test_a_broadcast_is_never_written():
@@ -184,7 +203,7 @@ def test_what_follows_a_broadcast_is_not_written_either():
     net = Net(4, 8)
     spread = net("BroadcastTo", net.data(8), net.data(2))
     names, _ = clusters(net, net("Mul", net.data(), net("Neg", spread)))
-    assert names == [["Neg", "Mul"]]
+    assert names == [["BroadcastTo", "Neg", "Mul"]]
 
 
 def test_reductions_with_the_axes_as_an_attribute():

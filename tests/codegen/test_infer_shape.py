@@ -63,6 +63,22 @@ def test_an_axis_of_maybe_dims(tmp_path):
 
 
 def test_specs_are_read_or_refused():
-    assert parse_spec("v1;axes=0;groups=;in=s/s;out=s;") == (0, ((), ()), ((),))
+    assert parse_spec("v1;axes=0;groups=;in=s/s;out=s;") == (0, ((), ()), ((),), {})
     with pytest.raises(ScheduleError, match="cannot be read"):
         parse_spec("v2;axes=1")
+
+
+def test_products_of_axes(tmp_path):
+    loop = samples.kernel(["float32"], ["float32"], "m0", "%0 = load in0 [m0] : float32",
+                          "store out0 [m0] %0")
+    infer, _ = build("v1;axes=3;groups=0,0,0;fixed=2:4;in=0.1*2;out=0*1.2;", loop, tmp_path)
+    assert infer((5, 12)) == (0, [(15, 4)])
+    assert infer((-1, 12)) == (0, [(-1, 4)])
+    assert infer((0, 12)) == (0, [(0, 4)])
+    assert infer((5, 13))[0] == 2
+    folder = tmp_path / "other"
+    folder.mkdir()
+    infer, _ = build("v1;axes=2;groups=0,0;in=0*1/0.1;out=1.0;", loop, folder)
+    assert infer((12,), (3, 4)) == (0, [(4, 3)])
+    assert infer((12,), (-1, 4)) == (0, [(4, 3)])
+    assert infer((13,), (3, 4))[0] == 2

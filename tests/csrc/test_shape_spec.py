@@ -110,9 +110,30 @@ def test_mismatch(probe, shapes, message):
         evaluate(probe, WHOLE, *shapes)
 
 
+def test_products(probe):
+    text = "v1;axes=3;groups=0,1,1;fixed=2:64;in=0.1*2;out=0.1.2/0*1.2;"
+    result = evaluate(probe, text, (5, 192))
+    assert result == ([5, 3, 64], [5, 192], [], [5, 3, 64, 15, 64])
+    assert evaluate(probe, text, (5, 0))[0] == [5, 0, 64]
+    with pytest.raises(ValueError, match="input 0 has size 100 in dimension 1, expected 64"):
+        evaluate(probe, text, (5, 100))
+
+
+def test_a_product_tells_what_the_next_one_needs(probe):
+    text = "v1;axes=3;groups=0,0,0;in=0*1/1*2/2;out=0.1.2;"
+    assert evaluate(probe, text, (6,), (12,), (4,))[0] == [2, 3, 4]
+    with pytest.raises(ValueError, match="do not tell the size of axis 0"):
+        evaluate(probe, text, (0,), (0,), (4,))
+
+
 @pytest.mark.parametrize(
     "text, message",
     [
+        ("v1;axes=1;groups=0;in=0*0;out=0;", "axis used twice"),
+        ("v1;axes=2;groups=0,1;in=0*1.0;out=0;", "axis used twice"),
+        ("v1;axes=2;groups=0,1;fixed=2:3;in=0*1;out=0;", "axis out of range"),
+        ("v1;axes=2;groups=0,1;fixed=1;in=0*1;out=0;", "expected ':'"),
+        ("v1;axes=3;groups=0,1,2;in=0*1.2?/0.1.2;out=0;", "must not have a product"),
         ("", "expected 'v1;axes=' at position 0"),
         ("v2;axes=0;groups=;in=;out=s;", "expected 'v1;axes='"),
         ("v1;axes=1;groups=0;in=0;out=0", "expected ';' at position 29"),

@@ -2,15 +2,15 @@
 import numpy as np
 import pytest
 
+from tf_autofuse.cluster.legal import check
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.interp import run
-from tf_autofuse.loop.legal import check
 from tf_autofuse.loop.lower import lower
 from tf_autofuse.loop.ops import MAP_OPS
 from tf_autofuse.loop.rules import RULES
 from tf_autofuse.loop.source import Operator, TensorInfo
 from tf_autofuse.loop.spec import axis_sizes
-from tf_autofuse.loop.text import print_loop
+from tf_autofuse.loop.text import parse_loop, print_loop
 from tf_autofuse.loop.verify import verify
 from tf_autofuse.ops import OPS
 
@@ -131,11 +131,17 @@ MATRIX = {X: TensorInfo("float32", (8, 9)), Y: TensorInfo("float32", (9,))}
     [
         ("AXES_CONFLICT", [op("s", "ReduceSum", X, axes=(1,)), op("a", "Add", "s", X)],
          SQUARE, None),
-        ("REDUCE_AXES", [op("a", "ReduceSum", X, axes=(0,)), op("b", "ReduceSum", X, axes=(1,))],
-         MATRIX, [("a", 0), ("b", 0)]),
-        ("RECOMPUTE", [op("e", "Exp", Y), op("m", "Mul", X, "e")], MATRIX, None),
-        ("OUTPUT_DOMAIN", [op("n", "Neg", Y), op("m", "Mul", X, "n")],
-         MATRIX, [("n", 0), ("m", 0)]),
+        ("REDUCE_AXES", [op("a", "ReduceSum", X, axes=(0,), keep_dims=True), op("d", "Sub", X, "a"),
+                         op("b", "ReduceSum", "d", axes=(1,))], MATRIX, None),
+        ("RECOMPUTE", [op("e", "Exp", Y), op("m", "Mul", X, "e"),
+                       op("s", "ReduceSum", "m", axes=(1,))], MATRIX, None),
+        ("OUTPUT_DOMAIN", [op("t", "Mul", X, Y),
+                           op("s", "ReduceSum", "t", axes=(1, 2), keep_dims=True),
+                           op("m", "Mul", Y, "s")],
+         {X: TensorInfo("float32", (4, 5, 6)), Y: TensorInfo("float32", (4, 5, 1))}, None),
+        ("REDUCE_DOMAIN", [op("r", "ReduceSum", Y, axes=(0,)), op("t", "Mul", X, Y),
+                           op("m", "Sub", "t", "r"), op("s", "ReduceSum", "m", axes=(1,))],
+         MATRIX, None),
         ("SHAPE", [op("m", "Mul", X, Y)],
          {X: TensorInfo("float32", (3,)), Y: TensorInfo("float32", (4,))}, None),
         ("RANK", [op("n", "Neg", X)], {X: TensorInfo("float32", None)}, None),
@@ -147,3 +153,65 @@ MATRIX = {X: TensorInfo("float32", (8, 9)), Y: TensorInfo("float32", (9,))}
 )
 def test_refusals_have_codes(code, operators, infos, outputs):
     assert refusal(operators, infos, outputs) == code
+
+
+def reshape(name, source, *dims):
+    return Operator(name, "Reshape", ((source, 0) if isinstance(source, str) else source,), {},
+                    out_dims=dims)
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [((4, 6), (24,)), ((24,), (4, 6)), ((2, 6), (4, 3)), ((5, 1, 6), (1, 5, 2, 3)),
+     ((2, 3, 4), (6, 4)), ((2, 3, 4), (2, 12)), ((8, 9), (2, 2, 2, 3, 3)), ((7, 4, 4), (7, 16)),
+     ((3, 8, 5), (24, 5)), ((1,), ()), ((), (1, 1))],
+)
+def test_reshapes_split_and_merge(before, after):
+    x = np.asarray(np.random.RandomState(0).randn(*before), "f4")
+    infos = {X: TensorInfo("float32", before)}
+    got = evaluate([op("a", "Abs", X), reshape("r", "a", *after), op("n", "Neg", "r")], infos, x)
+    np.testing.assert_array_equal(got, -np.abs(x).reshape(after))
+
+
+def test_a_reduction_over_a_part_of_a_dim():
+    """Group normalisation: [rows, groups * size] is reduced over size."""
+    x = np.random.RandomState(0).randn(4, 6).astype("f4")
+    gamma = np.arange(6, dtype="f4")
+    infos = {X: TensorInfo("float32", x.shape), Y: TensorInfo("float32", (6,))}
+    got = evaluate(
+        [reshape("g", X, 4, 3, 2), op("m", "ReduceMean", "g", axes=(2,), keep_dims=True),
+         op("d", "Sub", "g", "m"), reshape("b", "d", 4, 6), op("s", "Mul", "b", Y)],
+        infos, x, gamma)
+    groups = x.reshape(4, 3, 2)
+    expected = (groups - groups.mean(2, keepdims=True)).reshape(4, 6) * gamma
+    np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "before, after, shape, result",
+    [((-5, 64, 8), (-6, 512), (3, 64, 8), (3, 512)), ((-5, 512), (-5, 64, 8), (3, 512), (3, 64, 8)),
+     ((-5, 4), (-7,), (3, 4), (12,)), ((-7,), (-5, 4), (12,), (3, 4)),
+     ((-5, -6, 4), (-7, 4), (2, 3, 4), (6, 4)), ((-5, 6), (-7, 3), (5, 6), (10, 3))],
+)
+def test_reshapes_of_run_time_sizes(before, after, shape, result):
+    x = np.random.RandomState(0).randn(*shape).astype("f4")
+    operators = [op("a", "Abs", X), reshape("r", "a", *after), op("n", "Neg", "r")]
+    got = evaluate(operators, {X: TensorInfo("float32", before)}, x)
+    np.testing.assert_array_equal(got, -np.abs(x).reshape(result))
+
+
+@pytest.mark.parametrize("before, after", [
+    ((4, 6), (6, 4)), ((-5, -6), (-7, -8)), ((-7,), (-5, -6)), ((0, 4), (5, 0)), ((-5, 4), (-6, 6)),
+])
+def test_reshapes_that_are_refused(before, after):
+    operators = [op("a", "Abs", X), reshape("r", "a", *after), op("n", "Neg", "r")]
+    assert refusal(operators, {X: TensorInfo("float32", before)}) == "RESHAPE"
+
+
+def test_factors_that_another_tensor_tells_are_bound_by_it():
+    infos = {X: TensorInfo("float32", (-7, 4)), Y: TensorInfo("float32", (-5, -6, 1))}
+    x, y = np.ones((6, 4), "f4"), np.arange(6, dtype="f4").reshape(2, 3, 1)
+    operators = [op("a", "Abs", X), reshape("r", "a", -5, -6, 4), op("m", "Mul", "r", Y)]
+    np.testing.assert_array_equal(evaluate(operators, infos, x, y), x.reshape(2, 3, 4) * y)
+    kernel = lowered(operators, infos).kernel
+    assert parse_loop(print_loop(kernel)) == kernel

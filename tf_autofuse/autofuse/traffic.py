@@ -10,7 +10,7 @@ from tf_autofuse.cluster.clusterer import Cluster
 from tf_autofuse.cluster.view import GraphView
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import CopyIn, Program, walk_steps
-from tf_autofuse.loop.ir import Dim, LoopKernel
+from tf_autofuse.loop.ir import Dim, LoopKernel, whole_dims
 from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.loop.source import TensorRef
 from tf_autofuse.loop.spec import axis_sizes, input_dims
@@ -99,7 +99,8 @@ class TrafficModel:
             known.update({dim: size for dim, size in zip(dims, shape) if dim < 0})
         for dims, layout in zip(self._symbols, input_dims(self._kernel)):
             known.update(
-                {dim: sizes[d.axis] for dim, d in zip(dims, layout) if dim < 0 and d.axis}
+                {dim: _count([sizes[d.axis] for d in factors if d.axis])
+                 for dim, factors in zip(dims, whole_dims(layout)) if dim < 0 and factors[0].axis}
             )
         largest = max([1] + list(sizes.values()))
         total = 0

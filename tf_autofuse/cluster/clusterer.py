@@ -3,22 +3,27 @@
 Every fusible operator starts as a group of its own. Walking consumers in topological order, each
 group is joined to the groups that produce its inputs, those with most bytes on the shared edge
 first, when that makes no cycle and the result lowers to one legal kernel. Joining an edge saves
-writing and reading its tensor, so every legal join pays.
+writing and reading its tensor, so every legal join into one loop nest pays; one that needs
+several nests, which may each read an input, must not move more bytes than the groups apart.
 """
 from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.cluster.fusible import SILENT_TYPES, judge
+from tf_autofuse.cluster.legal import check, moved_bytes
 from tf_autofuse.cluster.order import CONTROL_FLOW_TYPES, contexts, topological_order
 from tf_autofuse.cluster.reasons import FuseDecision
 from tf_autofuse.cluster.view import SETTING_ATTRS, GraphView, ViewNode, read_attr
 from tf_autofuse.errors import Unsupported
-from tf_autofuse.loop.legal import check
 from tf_autofuse.loop.lower import LoweredKernel, lower
 from tf_autofuse.loop.source import Operator, TensorRef
 from tf_autofuse.loop.views import VIEW_RULES
 from tf_autofuse.ops import OPS, REDUCE, VIEW
+
+
+UNKNOWN_SIZE = 1024
+"""What a size of run time counts where bytes are compared."""
 
 
 class Cluster(NamedTuple):
@@ -29,10 +34,12 @@ class Cluster(NamedTuple):
 
 
 class Clustering(NamedTuple):
-    """`alone`: per node index, why it is not in a cluster."""
+    """`alone`: per node index, why it is not in a cluster; `apart`: per pair of neighbours that
+    are not in one cluster (producer and consumer, or two readers of a tensor), why."""
 
     clusters: List[Cluster]
     alone: Dict[int, FuseDecision]
+    apart: Dict[Tuple[int, int], FuseDecision]
 
 
 def find_clusters(view: GraphView, min_ops: int = 2) -> Clustering:
@@ -79,15 +86,26 @@ class _Clusterer:
         self._operators: Dict[int, Operator] = {}
         self._delicate: Dict[int, bool] = {}
         self._succ: Dict[int, Tuple[int, ...]] = {}
+        self._refused: Dict[Tuple[int, int], Tuple[int, ...]] = {}
+        self._apart: Dict[Tuple[int, int], FuseDecision] = {}
 
     def run(self, min_ops: int) -> Clustering:
         for index in self._order:
             self._start(self._view.nodes[index])
-        for index in self._order:
-            if index in self._operators:
-                self._join_producers(self._view.nodes[index])
+        self._join_all()
         self._join_siblings()
         return self._collect(min_ops)
+
+    def _join_all(self) -> None:
+        """Join along edges until nothing joins: what may not be written by itself (a broadcast)
+        can be joined to its producer once its consumers are with it."""
+        changed = True
+        while changed:
+            before = len(self._members)
+            for index in self._order:
+                if index in self._operators:
+                    self._join_producers(self._view.nodes[index])
+            changed = len(self._members) < before
 
     def _start(self, node: ViewNode) -> None:
         self._group[node.index] = node.index
@@ -122,12 +140,17 @@ class _Clusterer:
             producer = self._view.index[ref[0]]
             if producer not in self._operators:
                 continue
-            if self._group[producer] == self._group[node.index]:
+            here = (producer, node.index)
+            pair = (self._group[producer], self._group[node.index])
+            versions = tuple(len(self._members[group]) for group in pair)
+            if pair[0] == pair[1] or self._refused.get(pair) == versions:
                 continue
             decision = self._judge_views(producer, node)
             if decision.ok:
                 decision = self._try_join(producer, node.index)
             if not decision.ok:
+                self._refused[pair] = versions
+                self._apart[here] = decision
                 self._leave(producer, decision)
                 self._leave(node.index, decision)
 
@@ -154,28 +177,48 @@ class _Clusterer:
 
     def _try_sibling(self, first: int, second: int) -> None:
         left, right = self._group[first], self._group[second]
-        if self._settings[first] != self._settings[second]:
-            return
+        decision = self._judge_pair(first, second)
+        if decision.ok and (self._path(left, right) or self._path(right, left)):
+            decision = FuseDecision.no("CYCLE", "%s and %s: one waits for the other"
+                                       % self._names(first, second))
+        if decision.ok:
+            decision = self._join_if_cheap(first, second, spare=1)
+        if not decision.ok:
+            self._apart[(first, second)] = decision
+
+    def _judge_pair(self, first: int, second: int) -> FuseDecision:
+        names = self._names(first, second)
         if self._contexts[first] != self._contexts[second]:
-            return
-        if self._path(left, right) or self._path(right, left):
-            return
+            return FuseDecision.no("CONTEXT", "%s and %s: different control flow" % names)
+        if self._settings[first] != self._settings[second]:
+            return FuseDecision.no("SETTINGS", "%s and %s: different settings" % names)
+        return FuseDecision.yes()
+
+    def _names(self, first: int, second: int) -> Tuple[str, str]:
+        return (self._view.nodes[first].name, self._view.nodes[second].name)
+
+    def _join_if_cheap(self, first: int, second: int, spare: int) -> FuseDecision:
+        """Join the groups of two operators if that is legal and at least `spare` bytes are saved
+        where the kernel needs several nests."""
+        left, right = self._group[first], self._group[second]
         members = self._together(left, right)
         try:
-            self._lower(members)
-        except Unsupported:
-            return
+            more = self._extra_bytes(left, right, members)
+        except Unsupported as error:
+            return FuseDecision.no(
+                error.code, "%s and %s: %s" % (self._names(first, second) + (error.message,)))
+        if more + spare > 0:
+            return FuseDecision.no("TRAFFIC", "%s and %s: one kernel would move %d bytes more" % (
+                self._names(first, second) + (more,)))
         self._merge(left, right, members)
+        return FuseDecision.yes()
 
     def _judge_views(self, producer: int, node: ViewNode) -> FuseDecision:
-        """Views cost nothing by themselves, so they only ride along: behind the operator that
-        makes their tensor, when nothing else reads it, and never as the head of a cluster."""
-        names = (self._view.nodes[producer].name, node.name)
+        """Views cost nothing by themselves, so they only ride along behind the operator that
+        makes their tensor, never as the head of a cluster."""
+        names = self._names(producer, node.index)
         if not any(self._computes(index) for index in self._members[self._group[producer]]):
             return FuseDecision.no("VIEW", "%s and %s: the first is only a view" % names)
-        shared = len(self._view.nodes[producer].consumers[0]) > 1
-        if shared and not self._computes(node.index):
-            return FuseDecision.no("VIEW", "%s and %s: the tensor is shared" % names)
         return FuseDecision.yes()
 
     def _computes(self, index: int) -> bool:
@@ -185,27 +228,21 @@ class _Clusterer:
         dims = self._view.infos[ref].dims or ()
         size = 1
         for dim in dims:
-            size *= dim if dim >= 0 else 1024
+            size *= dim if dim >= 0 else UNKNOWN_SIZE
         return size
 
     def _try_join(self, producer: int, consumer: int) -> FuseDecision:
-        names = (self._view.nodes[producer].name, self._view.nodes[consumer].name)
-        if self._contexts[producer] != self._contexts[consumer]:
-            return FuseDecision.no("CONTEXT", "%s and %s: different control flow" % names)
-        if self._settings[producer] != self._settings[consumer]:
-            return FuseDecision.no("SETTINGS", "%s and %s: different settings" % names)
+        decision = self._judge_pair(producer, consumer)
+        if not decision.ok:
+            return decision
         first, second = self._group[producer], self._group[consumer]
         if self._path_around(first, second):
-            return FuseDecision.no("CYCLE", "%s and %s: another path joins them" % names)
-        members = self._together(first, second)
-        try:
-            if not self._follows(first, second, consumer):
-                self._lower(members)
-        except Unsupported as error:
-            text = "%s and %s: %s" % (names[0], names[1], error.message)
-            return FuseDecision.no(error.code, text)
-        self._merge(first, second, members)
-        return FuseDecision.yes()
+            return FuseDecision.no("CYCLE", "%s and %s: another path joins them"
+                                   % self._names(producer, consumer))
+        if self._follows(first, second, consumer):
+            self._merge(first, second, self._together(first, second))
+            return FuseDecision.yes()
+        return self._join_if_cheap(producer, consumer, spare=0)
 
     def _follows(self, first: int, second: int, consumer: int) -> bool:
         """True for a lone operator that walks just what its producer's group walks.
@@ -222,6 +259,20 @@ class _Clusterer:
         if any(infos[ref].dims != dims for ref in operator.inputs):
             return False
         return not (self._delicate[first] or self._delicate[second])
+
+    def _extra_bytes(self, first: int, second: int, members: Sequence[int]) -> int:
+        """Bytes that the joined groups move beyond what they move apart; negative: fewer."""
+        lowered = self._lower(members)
+        nests = check(lowered.kernel)
+        if len(nests) == 1:
+            return -1
+        apart = [self._moved(self._lower(self._members[group])) for group in (first, second)]
+        return self._moved(lowered) - sum(apart)
+
+    def _moved(self, lowered: LoweredKernel) -> int:
+        sizes = [size if size >= 0 else UNKNOWN_SIZE for size in lowered.sizes]
+        named = dict(zip(lowered.kernel.axes, sizes))
+        return moved_bytes(lowered.kernel, check(lowered.kernel), named)
 
     def _lower(self, members: Sequence[int]) -> LoweredKernel:
         nodes = [self._view.nodes[index] for index in members]
@@ -278,6 +329,7 @@ class _Clusterer:
         for members in self._members.values():
             if members[0] not in self._operators:
                 continue
+            members = self._without_last_views(members)
             if sum(self._computes(index) for index in members) >= min_ops:
                 self._finish(members, clusters)
                 continue
@@ -286,7 +338,40 @@ class _Clusterer:
                 decision = FuseDecision.no("SINGLE", "%s has no fusible neighbour" % name)
                 self._leave(index, decision)
         clusters.sort(key=lambda cluster: self._rank[cluster.nodes[0].index])
-        return Clustering(clusters, self._alone)
+        home = {node.index: number for number, cluster in enumerate(clusters)
+                for node in cluster.nodes}
+        apart = {pair: decision for pair, decision in self._apart.items()
+                 if home.get(pair[0], -1) != home.get(pair[1], -2)}
+        return Clustering(clusters, self._alone, apart)
+
+    def _without_last_views(self, members: List[int]) -> List[int]:
+        """Members but the views at the end whose tensor is written anyway: a view of the written
+        tensor is free, writing it a second time is not."""
+        inside = set(members)
+        for index in reversed(members):
+            if not self._is_last_view(index, inside):
+                continue
+            producer = self._view.nodes[self._view.index[self._operators[index].inputs[0][0]]]
+            others = [i for i in self._consumers(producer) if i != index]
+            if any(i not in inside or self._is_last_view(i, inside) for i in others):
+                inside.remove(index)
+                decision = FuseDecision.no("VIEW", "%s and %s: the tensor is written anyway"
+                                           % self._names(producer.index, index))
+                self._apart[(producer.index, index)] = decision
+                self._leave(index, decision)
+        return [index for index in members if index in inside]
+
+    def _is_last_view(self, index: int, inside: Set[int]) -> bool:
+        """A view of a member's tensor that nothing inside reads."""
+        if index not in inside or self._computes(index):
+            return False
+        producer = self._view.index[self._operators[index].inputs[0][0]]
+        readers = self._consumers(self._view.nodes[index])
+        return producer in inside and not any(i in inside for i in readers)
+
+    @staticmethod
+    def _consumers(node: ViewNode) -> List[int]:
+        return [index for port in node.consumers for index, _ in port]
 
     def _finish(self, members: List[int], clusters: List[Cluster]) -> None:
         nodes = tuple(self._view.nodes[index] for index in members)

@@ -32,6 +32,7 @@ CODES: Dict[str, str] = {
     "REDUCE_DOMAIN": "A reduction runs over less than the whole loop.",
     "REDUCE_BROADCAST": "A reduction runs over an axis its operand is constant along.",
     "RECOMPUTE": "A costly operation would be repeated for every broadcast row.",
+    "TRAFFIC": "One kernel would read its inputs more often than the kernels apart.",
     "OUTPUT_DOMAIN": "A value used outside is smaller than the loop of the kernel.",
     # kernels and graphs
     "SCHEDULE": "No schedule fits the chip (buffers, queues or types).",

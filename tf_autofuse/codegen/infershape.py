@@ -6,7 +6,7 @@ size that several inputs share is known when one of them knows it.
 """
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Sequence, Tuple
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.loop.ir import LoopKernel
@@ -37,9 +37,17 @@ static inline bool meet(int64_t* axis, int64_t size) {
 static inline void widen(int64_t* axis, int64_t size) {
   if (*axis < 0 && size != 1) *axis = size;
 }
+
+// The product of axes, -1 when one is unknown.
+static inline int64_t product(int64_t a, int64_t b) { return a < 0 || b < 0 ? -1 : a * b; }
+
+// An unknown factor of a dimension is what the others leave of it.
+static inline void solve(int64_t* axis, int64_t rest, int64_t size) {
+  if (*axis < 0 && rest > 0 && size >= 0) *axis = size / rest;
+}
 """
 
-Dims = Tuple[Tuple[Optional[int], bool], ...]
+Dims = Tuple[Tuple[Tuple[int, ...], bool], ...]
 
 
 def print_infer_shape(spec: str, loop: LoopKernel, name: str) -> str:
@@ -48,21 +56,22 @@ def print_infer_shape(spec: str, loop: LoopKernel, name: str) -> str:
     `spec` is the shape spec of the node (`loop.spec`), `loop` its kernel. Raises ScheduleError for
     a spec that cannot be read or a type that GE has not.
     """
-    count, inputs, outputs = parse_spec(spec)
+    count, inputs, outputs, fixed = parse_spec(spec)
     lines = [_HEAD, "// 1: a rank is wrong; 2: two sizes of one axis differ.",
              "int32_t %s_infer_shape(const AutofuseShape* in, AutofuseShape* out) {" % name]
-    lines += ["  int64_t a%d = -1;" % axis for axis in range(count)]
+    lines += ["  int64_t a%d = %d;" % (axis, fixed.get(axis, -1)) for axis in range(count)]
     for number, dims in enumerate(inputs):
         lines.append("  if (in[%d].rank != %d) return 1;" % (number, len(dims)))
-        for place, (axis, maybe) in enumerate(dims):
+        for place, (axes, maybe) in enumerate(dims):
             size = "in[%d].dims[%d]" % (number, place)
-            if axis is None:
+            if not axes:
                 lines.append("  if (%s >= 0 && %s != 1) return 2;" % (size, size))
-            elif not maybe:
-                lines.append("  if (!meet(&a%d, %s)) return 2;" % (axis, size))
+            elif len(axes) == 1 and not maybe:
+                lines.append("  if (!meet(&a%d, %s)) return 2;" % (axes[0], size))
+    lines += _products(inputs)
     lines += _maybe_dims(count, inputs)
     for number, dims in enumerate(outputs):
-        sizes = ", ".join("1" if axis is None else "a%d" % axis for axis, _ in dims)
+        sizes = ", ".join(_product(axes) for axes, _ in dims)
         lines.append("  out[%d] = AutofuseShape{%d, {%s}};" % (number, len(dims), sizes))
     lines += ["  return 0;", "}", "", "// Values of ge::DataType.",
               "void %s_infer_dtype(int32_t* out) {" % name]
@@ -74,13 +83,35 @@ def print_infer_shape(spec: str, loop: LoopKernel, name: str) -> str:
     return "\n".join(lines + ["}"]) + "\n"
 
 
+def _product(axes: Sequence[int]) -> str:
+    text = "a%d" % axes[0] if axes else "1"
+    for axis in axes[1:]:
+        text = "product(%s, a%d)" % (text, axis)
+    return text
+
+
+def _products(inputs: Sequence[Dims]) -> List[str]:
+    """Factors that follow from products, in as many rounds as there are; then all are checked."""
+    dims = [(axes, "in[%d].dims[%d]" % (number, place)) for number, of in enumerate(inputs)
+            for place, (axes, _) in enumerate(of) if len(axes) > 1]
+    lines: List[str] = []
+    for _ in dims:
+        for axes, size in dims:
+            lines += ["  solve(&a%d, %s, %s);" % (axis, _product([a for a in axes if a != axis]),
+                                                  size) for axis in axes]
+    for axes, size in dims:
+        text = _product(axes)
+        lines.append("  if (%s >= 0 && %s >= 0 && %s != %s) return 2;" % (size, text, text, size))
+    return lines
+
+
 def _maybe_dims(count: int, inputs: Sequence[Dims]) -> List[str]:
     """An axis with nothing but `?` dims is the one that is not 1, else 1."""
     lines: List[str] = []
     for axis in range(count):
         sizes = ["in[%d].dims[%d]" % (number, place) for number, dims in enumerate(inputs)
-                 for place, (of, maybe) in enumerate(dims) if of == axis and maybe]
-        fixed = any(of == axis and not maybe for dims in inputs for of, maybe in dims)
+                 for place, (of, maybe) in enumerate(dims) if of == (axis,) and maybe]
+        fixed = any(axis in of and not maybe for dims in inputs for of, maybe in dims)
         if not sizes:
             continue
         if not fixed:
@@ -92,12 +123,17 @@ def _maybe_dims(count: int, inputs: Sequence[Dims]) -> List[str]:
     return lines
 
 
-def parse_spec(spec: str) -> Tuple[int, Tuple[Dims, ...], Tuple[Dims, ...]]:
-    """Axis count, and per input and output the axis of each dimension and whether it is `?`."""
+def parse_spec(
+    spec: str,
+) -> Tuple[int, Tuple[Dims, ...], Tuple[Dims, ...], Dict[int, int]]:
+    """Axis count, per input and output the axes of each dimension and whether it is `?`, and the
+    fixed sizes of axes."""
     fields = dict(part.split("=", 1) for part in spec.split(";") if "=" in part)
     if not spec.startswith("v1;") or not {"axes", "in", "out"} <= set(fields):
         raise ScheduleError("shape spec %r cannot be read" % spec, stage="infer shape")
-    return int(fields["axes"]), _tensors(fields["in"]), _tensors(fields["out"])
+    pairs = [word.split(":") for word in fields.get("fixed", "").split(",") if word]
+    fixed = {int(axis): int(size) for axis, size in pairs}
+    return int(fields["axes"]), _tensors(fields["in"]), _tensors(fields["out"]), fixed
 
 
 def _tensors(text: str) -> Tuple[Dims, ...]:
@@ -107,5 +143,8 @@ def _tensors(text: str) -> Tuple[Dims, ...]:
 def _dims(text: str) -> Dims:
     if text == "s":
         return ()
-    return tuple((None, False) if word == "-" else (int(word.rstrip("?")), word.endswith("?"))
-                 for word in text.split("."))
+    return tuple(
+        (() if word == "-" else tuple(int(part) for part in word.rstrip("?").split("*")),
+         word.endswith("?"))
+        for word in text.split(".")
+    )

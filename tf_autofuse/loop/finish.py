@@ -1,7 +1,7 @@
 """The last step of lowering: live nodes become IR values with named axes."""
 from __future__ import annotations
 
-from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.ir import (
@@ -15,16 +15,20 @@ from tf_autofuse.loop.ir import (
     Reduce,
     Store,
     Value,
+    whole_dims,
 )
 from tf_autofuse.loop.source import TensorRef
+from tf_autofuse.loop.spec import input_dims
 
 
 class LoweredKernel(NamedTuple):
-    """`inputs` names the outside tensor of each kernel input, `outputs` of each output."""
+    """`inputs` names the outside tensor of each kernel input, `outputs` of each output; `sizes`
+    holds per axis of the kernel its size, or the negative symbol of a size of run time."""
 
     kernel: LoopKernel
     inputs: Tuple[TensorRef, ...]
     outputs: Tuple[TensorRef, ...]
+    sizes: Tuple[int, ...]
 
 
 class Finisher:
@@ -52,22 +56,67 @@ class Finisher:
         results = tuple(Param("out%d" % i, t.dtype) for i, t in enumerate(tensors))
         stores = tuple(self._store(i, ref) for i, ref in enumerate(outputs))
         body = tuple(self._values[index] for index in self._live)
-        kernel = LoopKernel(params, results, self._order, body, stores)
-        return LoweredKernel(kernel, tuple(refs), tuple(outputs))
+        kernel = LoopKernel(params, results, self._order, body, stores, self._fixed(body))
+        self._check_bound(kernel)
+        sizes = tuple(self._low.size(root) for root in self._names)
+        return LoweredKernel(kernel, tuple(refs), tuple(outputs), sizes)
+
+    def _fixed(self, body: Sequence[Value]) -> Tuple[Tuple[str, int], ...]:
+        """Static sizes of axes that are only ever factors of a dim."""
+        layouts = [whole_dims(value.dims) for value in body if isinstance(value, Load)]
+        dims = [dim for layout in layouts for dim in layout]
+        factors = {factor.axis for dim in dims if len(dim) > 1 for factor in dim}
+        whole = {dim[0].axis for dim in dims if len(dim) == 1}
+        sizes = {name: self._low.size(root) for root, name in self._names.items()}
+        return tuple((name, sizes[name]) for name in self._order
+                     if name in factors - whole and sizes[name] >= 0)
+
+    def _check_bound(self, kernel: LoopKernel) -> None:
+        """Every size of run time must follow from the shapes of the inputs."""
+        dims = [dim for layout in input_dims(kernel) for dim in whole_dims(layout)]
+        if any(dim[0].maybe for dim in dims) and any(len(dim) > 1 for dim in dims):
+            raise Unsupported("a broadcast of run time together with a reshape",
+                              node=self._live_origin(), code="RESHAPE")
+        products = [{factor.axis for factor in dim} for dim in dims if len(dim) > 1]
+        known = {dim[0].axis for dim in dims if len(dim) == 1} | {name for name, _ in kernel.fixed}
+        solved = True
+        while solved:
+            solved = False
+            for product in products:
+                if len(product - known) == 1:
+                    known |= product
+                    solved = True
+        if any(product - known for product in products):
+            raise Unsupported("run-time sizes do not tell the factors of a dim",
+                              node=self._live_origin(), code="RESHAPE")
+
+    def _live_origin(self) -> str:
+        return self._low._nodes[self._live[-1]].origin
 
     def _store(self, number: int, ref: TensorRef) -> Store:
         tensor = self._low._tensors[ref]
         value = self._values[tensor.value]
-        if any(axis is not None and self._low._root(axis) not in self._names
-               for axis in tensor.dims) or self._axes(tensor.dims) != value.axes:
+        leaves = {leaf for axis in tensor.dims if axis is not None for leaf in self._leaves(axis)}
+        if not leaves <= set(self._names) or self._axes(tensor.dims) != value.axes:
             raise Unsupported("a broadcast would be written", node=ref[0], code="BROADCAST_ONLY")
-        return Store(number, value.name, tuple(Dim(self._name(axis)) for axis in tensor.dims))
+        return Store(number, value.name, self._dims((axis, False) for axis in tensor.dims))
 
-    def _name(self, axis: Optional[int]) -> Optional[str]:
-        return None if axis is None else self._names[self._low._root(axis)]
+    def _leaves(self, axis: int) -> List[int]:
+        return self._low.axes.leaves(axis)
+
+    def _dims(self, layout: Iterable[Tuple[Optional[int], bool]]) -> Tuple[Dim, ...]:
+        dims: List[Dim] = []
+        for axis, maybe in layout:
+            if axis is None:
+                dims.append(Dim(None))
+                continue
+            for number, leaf in enumerate(self._leaves(axis)):
+                dims.append(Dim(self._names[leaf], maybe, number > 0))
+        return tuple(dims)
 
     def _axes(self, axes) -> Tuple[str, ...]:
-        named = {self._name(axis) for axis in axes if axis is not None}
+        named = {self._names[leaf] for axis in axes if axis is not None
+                 for leaf in self._leaves(axis)}
         return tuple(name for name in self._order if name in named)
 
     def _value(self, name: str, node: Any) -> Value:
@@ -75,7 +124,7 @@ class Finisher:
         common = {"origin": node.origin}
         if node.kind == "load":
             number, layout = node.data
-            dims = tuple(Dim(self._name(axis), maybe) for axis, maybe in layout)
+            dims = self._dims(layout)
             axes = self._axes(node.axes)
             return Load(
                 name, node.dtype, axes, input=self._input_number[number], dims=dims, **common
@@ -83,6 +132,9 @@ class Finisher:
         if node.kind == "const":
             return Const(name, node.dtype, (), value=node.data, **common)
         if node.kind == "index":
+            if len(self._leaves(node.data)) > 1:
+                raise Unsupported("a position along a dim that a reshape cuts",
+                                  node=node.origin, code="RESHAPE")
             return Index(name, node.dtype, self._axes(node.axes), **common)
         if node.kind == "reduce":
             return self._reduce(name, node, args)

@@ -10,7 +10,17 @@ from typing import Dict, List, Sequence
 import numpy as np
 
 from tf_autofuse.loop.functions import trunc_div
-from tf_autofuse.loop.ir import Const, Index, Load, LoopKernel, Map, Reduce, Store, Value
+from tf_autofuse.loop.ir import (
+    Const,
+    Index,
+    Load,
+    LoopKernel,
+    Map,
+    Reduce,
+    Store,
+    Value,
+    whole_dims,
+)
 from tf_autofuse.loop.ops import INTS, MAP_OPS, NARROW_FLOATS, REDUCE_OPS
 
 
@@ -65,9 +75,11 @@ def _evaluate(kernel: LoopKernel, value: Value, env, inputs, sizes) -> np.ndarra
     if isinstance(value, Load):
         shape = [1] * rank
         array = np.asarray(inputs[value.input])
-        for dim, size in zip(value.dims, array.shape):
-            if dim.axis is not None:
-                shape[kernel.axes.index(dim.axis)] = size
+        for factors, size in zip(whole_dims(value.dims), array.shape):
+            for dim in factors:
+                if dim.axis is not None:
+                    whole = len(factors) == 1
+                    shape[kernel.axes.index(dim.axis)] = size if whole else sizes[dim.axis]
         return decode(array.reshape(shape), value.dtype)
     if isinstance(value, Const):
         return np.full([1] * rank, value.value, compute_dtype(value.dtype))
@@ -134,5 +146,8 @@ def _store(kernel: LoopKernel, store: Store, array: np.ndarray, sizes) -> np.nda
     dtype = kernel.outputs[store.output].dtype
     axes = [dim.axis for dim in store.dims if dim.axis is not None]
     full = np.broadcast_to(array, [sizes[a] if a in axes else 1 for a in kernel.axes])
-    shape = [1 if dim.axis is None else sizes[dim.axis] for dim in store.dims]
+    shape = [
+        int(np.prod([1 if dim.axis is None else sizes[dim.axis] for dim in factors]))
+        for factors in whole_dims(store.dims)
+    ]
     return encode(np.ascontiguousarray(full).reshape(shape), dtype)

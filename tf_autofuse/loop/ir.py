@@ -21,26 +21,45 @@ structure.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Optional, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 from tf_autofuse.loop.ops import Scalar
 
 
 @dataclass(frozen=True)
 class Dim:
-    """One dimension of a tensor in memory.
+    """One dimension of a tensor in memory, or one factor of it.
 
     `axis` is None for a dimension of size 1. `maybe` marks a dimension that is either the size of
     the axis or 1 (a broadcast that only the run-time shape decides); only loads may have one.
+    `joined` marks a further, inner factor of the dimension before: [a0*a1] is one dimension.
     """
 
     axis: Optional[str]
     maybe: bool = False
+    joined: bool = False
 
     def __str__(self) -> str:
         if self.axis is None:
             return "-"
         return self.axis + ("?" if self.maybe else "")
+
+
+def print_dims(dims: Sequence[Dim]) -> str:
+    """[a0, a1*a2, -]"""
+    text = "".join(("*" if dim.joined else ", ") + str(dim) for dim in dims)
+    return "[%s]" % text[2:]
+
+
+def whole_dims(dims: Sequence[Dim]) -> List[List[Dim]]:
+    """The factors of every dimension of a tensor: as many lists as it has dimensions."""
+    found: List[List[Dim]] = []
+    for dim in dims:
+        if dim.joined:
+            found[-1].append(dim)
+        else:
+            found.append([dim])
+    return found
 
 
 @dataclass(frozen=True)
@@ -121,13 +140,17 @@ class Store:
 
 @dataclass(frozen=True)
 class LoopKernel:
-    """One cluster: parameters, axes in loop order, values in order of computation, stores."""
+    """One cluster: parameters, axes in loop order, values in order of computation, stores.
+
+    `fixed` holds sizes of axes that a run-time shape alone does not tell: factors of a dimension.
+    """
 
     inputs: Tuple[Param, ...]
     outputs: Tuple[Param, ...]
     axes: Tuple[str, ...]
     body: Tuple[Value, ...]
     stores: Tuple[Store, ...]
+    fixed: Tuple[Tuple[str, int], ...] = ()
 
     def value(self, name: str) -> Value:
         """The value called `name`; KeyError when there is none."""

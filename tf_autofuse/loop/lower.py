@@ -7,9 +7,11 @@ operators apart.
 """
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.errors import Unsupported
+from tf_autofuse.loop.axes import AxisTable
 from tf_autofuse.loop.finish import Finisher, LoweredKernel
 from tf_autofuse.loop.ir import Scalar
 from tf_autofuse.loop.ops import NARROW_FLOATS
@@ -63,8 +65,7 @@ class Lowering:
         self._inputs: List[TensorRef] = []
         self._known: Dict[tuple, int] = {}
         self._loads: Dict[Tuple[TensorRef, tuple], int] = {}
-        self._parent: List[int] = []
-        self._token: List[int] = []
+        self.axes = AxisTable()
         self._origin = ""
 
     # ---- operators -------------------------------------------------------------------------
@@ -174,31 +175,33 @@ class Lowering:
 
     def new_axis(self, token: int) -> int:
         """An axis of a size, or of a symbol (negative), that is nobody else's yet."""
-        self._parent.append(len(self._parent))
-        self._token.append(token)
-        return len(self._parent) - 1
-
-    def _root(self, axis: int) -> int:
-        while self._parent[axis] != axis:
-            self._parent[axis] = self._parent[self._parent[axis]]
-            axis = self._parent[axis]
-        return axis
+        return self.axes.new(token)
 
     def size(self, axis: int) -> int:
         """Size of an axis, or its symbol."""
-        return self._token[self._root(axis)]
+        return self.axes.size(axis)
 
     def unify(self, left: Optional[int], right: Optional[int]) -> None:
         """Make two axes one; None (size 1) unifies with nothing."""
-        if left is None or right is None:
-            return
-        keep, drop = self._root(left), self._root(right)
-        sizes = (self._token[keep], self._token[drop])
-        if min(sizes) >= 0 and sizes[0] != sizes[1]:
-            raise Unsupported("dims %d and %d differ" % sizes, node=self._origin, code="SHAPE")
-        if sizes[0] < 0 <= sizes[1]:
-            keep, drop = drop, keep
-        self._parent[drop] = keep
+        if left is not None and right is not None:
+            with self._blame():
+                self.axes.unify(left, right)
+
+    def reshape(self, tensor: Tensor, sizes: Sequence[int]) -> Tensor:
+        """`tensor` with other dims over the same elements in row-major order."""
+        dims = tuple(None if size == 1 else self.new_axis(size) for size in sizes)
+        with self._blame():
+            self.axes.match([axis for axis in tensor.dims if axis is not None],
+                            [axis for axis in dims if axis is not None])
+        return tensor._replace(dims=dims)
+
+    @contextmanager
+    def _blame(self) -> Iterator[None]:
+        """What the axis table refuses is refused for the operator at hand."""
+        try:
+            yield
+        except Unsupported as error:
+            raise Unsupported(error.message, node=self._origin, code=error.code) from None
 
     def same_shape(self, args: Sequence[Tensor]) -> Sequence[Tensor]:
         """Unify all dims of operands that TensorFlow requires to have one shape."""
@@ -229,7 +232,7 @@ class Lowering:
     def _join(self, args: List[Tensor], position: int, here) -> int:
         """One axis for the operands that vary along `position`."""
         first = here[0][1]
-        tokens = {self._token[self._root(axis)] for _, axis in here}
+        tokens = {self.size(axis) for _, axis in here}
         if len(tokens) == 1:
             for _, axis in here[1:]:
                 self.unify(first, axis)
@@ -239,8 +242,8 @@ class Lowering:
             sizes = " and ".join(str(size) for size in known)
             raise Unsupported("dims %s differ" % sizes, node=self._origin, code="SHAPE")
         # A size only known at run time against another size: each may be a broadcast 1.
-        exact = [axis for _, axis in here if self._token[self._root(axis)] in known]
-        axis = exact[0] if exact else self.new_axis(-1 - len(self._parent) - (1 << 40))
+        exact = [axis for _, axis in here if self.size(axis) in known]
+        axis = exact[0] if exact else self.new_axis(-1 - len(self.axes) - (1 << 40))
         for number, other in here:
             if other in exact:
                 self.unify(axis, other)
@@ -288,7 +291,7 @@ class Lowering:
         after: Dict[int, Set[int]] = {}
         for index in live:
             node = self._nodes[index]
-            roots = [self._root(axis) for axis in node.axes]
+            roots = [leaf for axis in node.axes for leaf in self.axes.leaves(axis)]
             if len(set(roots)) != len(roots):
                 raise Unsupported(
                     "two dims would be one axis", node=node.origin, code="AXES_CONFLICT"
@@ -296,8 +299,8 @@ class Lowering:
             for position, root in enumerate(roots):
                 after.setdefault(root, set()).update(roots[position + 1 : position + 2])
             if node.kind == "reduce":
-                for axis in node.data:
-                    after.setdefault(self._root(axis), set())
+                for leaf in (leaf for axis in node.data for leaf in self.axes.leaves(axis)):
+                    after.setdefault(leaf, set())
         return self._topological(after)
 
     def _topological(self, after: Dict[int, Set[int]]) -> List[int]:

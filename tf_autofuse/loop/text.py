@@ -17,6 +17,7 @@ from tf_autofuse.loop.ir import (
     Scalar,
     Store,
     Value,
+    print_dims,
 )
 
 
@@ -25,21 +26,18 @@ def print_loop(kernel: LoopKernel, comments: bool = False) -> str:
     lines = ["loop {"]
     lines += ["  %s: %s" % (p.name, p.dtype) for p in kernel.inputs + kernel.outputs]
     lines.append(("  axes " + " ".join(kernel.axes)).rstrip())
+    lines += ["  fixed %s=%d" % item for item in kernel.fixed]
     for value in kernel.body:
         note = "  # " + value.origin if comments and value.origin else ""
         lines.append("  %%%s = %s%s" % (value.name, _print_value(value), note))
     for store in kernel.stores:
-        lines.append("  store out%d %s %%%s" % (store.output, _dims(store.dims), store.value))
+        lines.append("  store out%d %s %%%s" % (store.output, print_dims(store.dims), store.value))
     return "\n".join(lines + ["}"]) + "\n"
-
-
-def _dims(dims) -> str:
-    return "[%s]" % ", ".join(str(dim) for dim in dims)
 
 
 def _print_value(value: Value) -> str:
     if isinstance(value, Load):
-        return "load in%d %s : %s" % (value.input, _dims(value.dims), value.dtype)
+        return "load in%d %s : %s" % (value.input, print_dims(value.dims), value.dtype)
     if isinstance(value, Const):
         return "const %r : %s" % (value.value, value.dtype)
     if isinstance(value, Index):
@@ -56,6 +54,7 @@ def parse_loop(text: str) -> LoopKernel:
     inputs: List[Param] = []
     outputs: List[Param] = []
     axes: Tuple[str, ...] = ()
+    fixed: List[Tuple[str, int]] = []
     body: List[Value] = []
     stores: List[Store] = []
     for number, raw in enumerate(text.splitlines(), 1):
@@ -68,11 +67,16 @@ def parse_loop(text: str) -> LoopKernel:
             target.append(Param(line.split(":")[0], param.group(2)))
         elif line.startswith("axes"):
             axes = tuple(line.split()[1:])
+        elif line.startswith("fixed "):
+            axis, _, size = line[len("fixed "):].partition("=")
+            fixed.append((axis, int(size)))
         elif line.startswith("store "):
             stores.append(_parse_store(line, number))
         else:
             body.append(_parse_value(line, number))
-    return LoopKernel(tuple(inputs), tuple(outputs), axes, tuple(body), tuple(stores))
+    return LoopKernel(
+        tuple(inputs), tuple(outputs), axes, tuple(body), tuple(stores), tuple(fixed)
+    )
 
 
 def _match(pattern: str, line: str, number: int):
@@ -83,10 +87,12 @@ def _match(pattern: str, line: str, number: int):
 
 
 def _parse_dims(text: str) -> Tuple[Dim, ...]:
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    return tuple(
-        Dim(None) if w == "-" else Dim(w.rstrip("?"), w.endswith("?")) for w in words
-    )
+    dims: List[Dim] = []
+    for text_of_dim in text.split(",") if text.strip() else []:
+        for number, word in enumerate(text_of_dim.strip().split("*")):
+            axis = None if word == "-" else word.rstrip("?")
+            dims.append(Dim(axis, word.endswith("?"), number > 0))
+    return tuple(dims)
 
 
 def _parse_store(line: str, number: int) -> Store:

@@ -14,6 +14,7 @@ from tf_autofuse.loop.ir import (
     Reduce,
     Store,
     Value,
+    print_dims,
 )
 from tf_autofuse.loop.ops import ANY, INTS, MAP_OPS, REDUCE_OPS
 
@@ -24,6 +25,8 @@ def verify(kernel: LoopKernel) -> None:
     """Check names, types, domains and layouts of a kernel; IRError names the first bad value."""
     if len(set(kernel.axes)) != len(kernel.axes):
         raise IRError("axis names repeat: " + " ".join(kernel.axes), stage=STAGE)
+    if not {axis for axis, _ in kernel.fixed} <= set(kernel.axes):
+        raise IRError("a fixed size of an unknown axis", stage=STAGE)
     seen: Dict[str, Value] = {}
     for value in kernel.body:
         if value.name in seen:
@@ -63,7 +66,7 @@ def _check_load(kernel: LoopKernel, value: Load) -> None:
     if value.dtype != kernel.inputs[value.input].dtype:
         _bad(value, "dtype differs from in%d" % value.input)
     if _dim_axes(value.dims) != value.axes:
-        _bad(value, "dims [%s] do not give its domain" % ", ".join(map(str, value.dims)))
+        _bad(value, "dims %s do not give its domain" % print_dims(value.dims))
 
 
 def _check_map(kernel: LoopKernel, value: Map, seen: Dict[str, Value]) -> None:

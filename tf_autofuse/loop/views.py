@@ -1,6 +1,7 @@
 """Lowering rules of operators that only change the dims of a tensor: nothing is computed.
 
     Reshape [a, 1, b] -> [a, b]        dims of size 1 come and go
+    Reshape [a, b * c] -> [a * b, c]   axes are products of others (`loop.axes`)
     BroadcastTo, Tile [1, b] -> [a, b] an axis appears along which the value does not change
 
 A broadcast costs nothing inside a kernel; it is refused where the kernel would have to write it.
@@ -25,15 +26,8 @@ def lower_same(low, op: Operator, _: str):
 
 
 def lower_reshape(low, op: Operator, _: str):
-    """A reshape that only adds or drops dims of size 1; the other dims keep their order."""
-    x = low.tensor(op.inputs[0])
-    axes = [axis for axis in x.dims if axis is not None]
-    sizes = [size for size in _out_dims(op) if size != 1]
-    if len(axes) != len(sizes) or any(low.size(a) != s for a, s in zip(axes, sizes)):
-        raise Unsupported("merges or splits dims", node=op.name, code="RESHAPE")
-    left = iter(axes)
-    dims = tuple(None if size == 1 else next(left) for size in _out_dims(op))
-    return x._replace(dims=dims)
+    """Other dims over the same elements: dims are split and merged, those of 1 come and go."""
+    return low.reshape(low.tensor(op.inputs[0]), _out_dims(op))
 
 
 def lower_broadcast(low, op: Operator, _: str):

@@ -1,0 +1,94 @@
+"""Which loop kernels the schedules can carry out, and how many bytes of global memory they move.
+
+A kernel is one or more loop nests (`kernel.nest`). A nest walks one set of axes, several times if
+need be: all its reductions run over the same axes, and what they give may be used again along
+those axes (softmax, layer norm). Everything else raises `Unsupported`.
+"""
+from __future__ import annotations
+
+from typing import Dict, List, Sequence, Set, Tuple
+
+import numpy as np
+
+from tf_autofuse.errors import ScheduleError, Unsupported
+from tf_autofuse.kernel.nest import Nest, build_nests, needed
+from tf_autofuse.loop.ir import Load, LoopKernel, Map, Param, Reduce, Value
+from tf_autofuse.loop.ops import HEAVY
+
+MAX_NESTS = 4
+"""Loop nests that the tiling of one kernel can choose variants for."""
+
+
+def check(kernel: LoopKernel) -> Tuple[Nest, ...]:
+    """The nests of `kernel`; Unsupported, with a code and a sentence, when no schedule fits."""
+    try:
+        nests = build_nests(kernel)
+    except ScheduleError as error:
+        raise Unsupported(error.message, node=_origin(kernel, error.node),
+                          code="REDUCE_AXES") from None
+    for nest in nests:
+        _check_nest(kernel, nest)
+    if len(nests) > MAX_NESTS:
+        raise Unsupported("%d loop nests in one kernel" % len(nests), node=kernel.body[-1].origin,
+                          code="REDUCE_AXES")
+    return nests
+
+
+def _origin(kernel: LoopKernel, name: str) -> str:
+    return next((value.origin for value in kernel.body if value.name == name), name)
+
+
+def _check_nest(kernel: LoopKernel, nest: Nest) -> None:
+    stores = [kernel.stores[n] for step in nest.passes for n in step.stores + step.after]
+    by_name = {value.name: value for value in kernel.body}
+    for store in stores:
+        value = by_name[store.value]
+        if set(value.axes) not in (set(nest.kept), set(nest.axes)):
+            raise Unsupported("an output is smaller than the loop", node=value.origin,
+                              code="OUTPUT_DOMAIN")
+    after: Set[str] = set()
+    for value in needed(kernel, [store.value for store in stores]):
+        if isinstance(value, Reduce):
+            _check_reduce(nest, value, by_name[value.operand])
+        if isinstance(value, Reduce) or any(name in after for name in value.args):
+            after.add(value.name)
+        elif isinstance(value, Map) and value.op in HEAVY:
+            _check_heavy(nest, value)
+
+
+def _check_reduce(nest: Nest, value: Reduce, operand: Value) -> None:
+    if set(operand.axes) != set(nest.axes):
+        raise Unsupported("reduces a value smaller than the loop", node=value.origin,
+                          code="REDUCE_DOMAIN")
+
+
+def _check_heavy(nest: Nest, value: Map) -> None:
+    """Along the innermost axis alone, or along outer axes, a value is held between rows."""
+    varies = set(value.axes)
+    held = nest.inner not in varies or (varies == {nest.inner} and nest.inner_kept)
+    if varies != set(nest.axes) and not held:
+        raise Unsupported("would compute %s again for every broadcast row" % value.op,
+                          node=value.origin, code="RECOMPUTE")
+
+
+def moved_bytes(kernel: LoopKernel, nests: Sequence[Nest], sizes: Dict[str, int]) -> int:
+    """Bytes that the nests read and write; a nest reads each input once."""
+    total = 0
+    for nest in nests:
+        numbers = [n for step in nest.passes for n in step.stores + step.after]
+        stores = [kernel.stores[number] for number in numbers]
+        found = needed(kernel, [store.value for store in stores])
+        loads = {value.input: value.axes for value in found if isinstance(value, Load)}
+        total += sum(_bytes(kernel.inputs[n], axes, sizes) for n, axes in loads.items())
+        for store in stores:
+            axes = [dim.axis for dim in store.dims if dim.axis is not None]
+            total += _bytes(kernel.outputs[store.output], axes, sizes)
+    return total
+
+
+def _bytes(param: Param, axes: Sequence[str], sizes: Dict[str, int]) -> int:
+    item = {"bool": 1, "bfloat16": 2}.get(param.dtype) or np.dtype(param.dtype).itemsize
+    count = 1
+    for axis in axes:
+        count *= sizes[axis]
+    return item * count
