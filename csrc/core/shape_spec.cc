@@ -22,8 +22,8 @@ class SpecReader {
     int32_t axes = 0;
     return Expect("v1;axes=") && ReadNumber(&axes) && Expect(";groups=") &&
            ReadGroups(axes, spec) && ReadFixed(axes, spec) && Expect(";in=") &&
-           ReadTensors(axes, &spec->inputs_) &&
-           Expect(";out=") && ReadTensors(axes, &spec->outputs_) && Expect(";") && ReadEnd();
+           ReadTensors(axes, &spec->inputs_) && Expect(";out=") &&
+           ReadTensors(axes, &spec->outputs_) && Expect(";") && ReadEnd();
   }
 
  private:

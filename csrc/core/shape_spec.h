@@ -31,9 +31,9 @@ constexpr int32_t kAlwaysOne = -1;
 constexpr int64_t kUnknownSize = -1;
 
 struct DimSpec {
-  int32_t axis = kAlwaysOne;      // loop axis, or kAlwaysOne
-  bool may_be_one = false;        // the size is the axis' size or 1
-  std::vector<int32_t> more;      // further axes: the size is the product
+  int32_t axis = kAlwaysOne;  // loop axis, or kAlwaysOne
+  bool may_be_one = false;    // the size is the axis' size or 1
+  std::vector<int32_t> more;  // further axes: the size is the product
 };
 
 struct TensorSpec {
@@ -89,7 +89,7 @@ class ShapeSpec {
   std::vector<TensorSpec> inputs_;
   std::vector<TensorSpec> outputs_;
   std::vector<int32_t> groups_;
-  std::vector<DimSpec> flat_;    // dims of all inputs, in order
+  std::vector<DimSpec> flat_;  // dims of all inputs, in order
   std::vector<int64_t> fixed_;
   int products_ = 0;  // dimensions with several axes
   int merged_axes_ = 0;

@@ -1,5 +1,4 @@
 """Reshapes inside kernels: dims that are split and merged, of static and of run-time size."""
-import numpy as np
 import pytest
 import tensorflow as tf
 from harness import check, sample

@@ -3,9 +3,9 @@ from typing import Iterator, List
 
 import numpy as np
 from sweep.patterns import COLUMN, MATRIX, ROW, Case, Net
+from tf_autofuse.loop.legal import check
 
 from tf_autofuse.errors import Unsupported
-from tf_autofuse.loop.legal import check
 
 UNARY = ("Abs", "Neg", "Relu", "Square", "Tanh", "Sigmoid")
 BINARY = ("Add", "Sub", "Mul", "Maximum", "Minimum")

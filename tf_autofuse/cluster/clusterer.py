@@ -21,7 +21,6 @@ from tf_autofuse.loop.source import Operator, TensorRef
 from tf_autofuse.loop.views import VIEW_RULES
 from tf_autofuse.ops import OPS, REDUCE, VIEW
 
-
 UNKNOWN_SIZE = 1024
 """What a size of run time counts where bytes are compared."""
 

@@ -6,7 +6,7 @@ those axes (softmax, layer norm). Everything else raises `Unsupported`.
 """
 from __future__ import annotations
 
-from typing import Dict, List, Sequence, Set, Tuple
+from typing import Dict, Sequence, Set, Tuple
 
 import numpy as np
 
