@@ -7,7 +7,7 @@
 /* Parameters of one nest inside AutofuseTiling.p. */
 enum { CUT_ROWS, CUT_TILE, CUT_CHUNKS, CUT_CHUNK, CUT_WORKSPACE, CUT_BLOCKS, CUT_PARAMS };
 
-/* Longest run of kept elements whose accumulators a block keeps on its stack. */
+/* Longest run of kept elements that an array on the stack of a block has. */
 enum { MAX_TILE = 1024 };
 
 struct NestShape {
@@ -16,6 +16,7 @@ struct NestShape {
   int64_t rest;  /* points of the other reduced axes */
   int64_t inner; /* size of the innermost axis if it is kept, else 1 */
   bool inner_kept;
+  bool tiled;      /* a block keeps arrays along the inner axis on its stack */
   int32_t reduces; /* number of reductions */
   int32_t phases;  /* phases when the first reduced axis is cut; 0 if it may not be */
   double cost;     /* nanoseconds for one element of the walk */
@@ -33,7 +34,7 @@ static inline void cut_nest(const NestShape& s, int32_t threads, int64_t* p, Aut
   const double work = walk * (double)s.outer;
   const int64_t wanted =
       threads <= 1 ? 1 : larger(1, (int64_t)__builtin_fmin(4.0 * threads, work / block_ns));
-  int64_t tile = s.reduces && s.inner_kept ? smaller(s.inner, MAX_TILE) : s.inner;
+  int64_t tile = s.tiled ? smaller(s.inner, MAX_TILE) : s.inner;
   int64_t rows = larger(1, ceil_div(s.outer, wanted));
   int64_t chunks = 1;
   const int64_t pieces = ceil_div(wanted, larger(1, s.outer * ceil_div(s.inner, tile)));

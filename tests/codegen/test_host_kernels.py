@@ -100,3 +100,19 @@ def test_wrong_number_of_sizes_is_refused():
 
     with pytest.raises(KernelRunError):
         host_tiling(build(samples.abs_relu_exp()), [1, 2], 1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("shape", [(5, 70), (3, 5000), (1, 1), (0, 4), (4, 0)])
+def test_costly_math_of_a_row_is_computed_once_a_block(dtype, shape):
+    """Batch normalisation in inference: the scale of a channel is held while rows go by."""
+    loop = samples.kernel(
+        [dtype] * 2, [dtype], "m0 m1", "%0 = load in0 [m1] : " + dtype,
+        "%1 = cast %0 : float32 [m1]", "%2 = sigmoid %1 : float32 [m1]",
+        "%3 = mul %2 %2 : float32 [m1]", "%4 = cast %3 : {} [m1]".format(dtype),
+        "%5 = load in1 [m0, m1] : " + dtype, "%6 = max %5 %4 : {} [m0, m1]".format(dtype),
+        "store out0 [m0, m1] %6")
+    text = print_host(schedule(loop))
+    assert text.index("math_sigmoid") < text.index("for (int64_t o ")
+    got, want = run(loop, shape, 2)
+    samples.assert_close(got[0], want[0], dtype, 5e-7)

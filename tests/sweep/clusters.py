@@ -3,14 +3,15 @@ from typing import Iterator, List
 
 import numpy as np
 from sweep.patterns import COLUMN, MATRIX, ROW, Case, Net
-from tf_autofuse.loop.legal import check
 
+from tf_autofuse.cluster.legal import check
 from tf_autofuse.errors import Unsupported
 
 UNARY = ("Abs", "Neg", "Relu", "Square", "Tanh", "Sigmoid")
 BINARY = ("Add", "Sub", "Mul", "Maximum", "Minimum")
 COMPARE = ("Greater", "LessEqual", "Equal")
 REDUCTIONS = ("Sum", "Mean", "Max", "Min")
+AXES = ((-1,), (0,), (0, 1))
 DTYPES = ("float32", "float16", "bfloat16")
 
 
@@ -31,9 +32,11 @@ def _try_case(rng, name: str):
     tensors = [net.input(*MATRIX)]
     for dims in ((MATRIX, ROW, COLUMN, ())[i] for i in rng.randint(0, 4, 2)):
         tensors.append(net.input(*dims))
-    axes = ((-1,), (0,), (0, 1))[rng.randint(3)]
+    axes = AXES[rng.randint(3)]
+    mixed = rng.randint(3) == 0  # several nests in one kernel
     for _ in range(rng.randint(2, 9)):
-        tensors.append(_step(rng, net, tensors, axes))
+        here = AXES[rng.randint(3)] if mixed else axes
+        tensors.append(_step(rng, net, tensors, here))
     outputs = sorted({len(tensors) - 1} | set(_extra(rng, len(tensors), 3)))
     try:
         lowered = net.lowered(*[tensors[i] for i in outputs])

@@ -72,9 +72,10 @@ def _tiling(loop: LoopKernel, printers: List[NestPrinter]) -> str:
         rest = " * ".join(size[a] for a in nest.reduced[1:]) or "1"
         inner = size[nest.inner] if nest.inner_kept else "1"
         reduces = sum(len(p.reduces) for p in nest.passes)
-        lines.append("  cut_nest({%s, %s, %s, %s, %s, %d, %d, %.2f}, threads, "
+        lines.append("  cut_nest({%s, %s, %s, %s, %s, %s, %d, %d, %.2f}, threads, "
                      "out->p + %d * CUT_PARAMS, out);"
                      % (outer, first, rest, inner, "true" if nest.inner_kept else "false",
+                        "true" if printer.tiled else "false",
                         reduces, printer.phases, element_cost(loop, nest), printer.number))
     return "\n".join(lines + ["  return 0;", "}"]) + "\n"
 

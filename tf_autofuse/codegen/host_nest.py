@@ -7,12 +7,13 @@ later phase starts by joining the partial results of all chunks.
 """
 from __future__ import annotations
 
-from typing import List, Sequence
+from typing import List, Sequence, Set
 
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_values import ValuePrinter
 from tf_autofuse.kernel.nest import Nest, Pass, levels, needed
-from tf_autofuse.loop.ir import LoopKernel, Reduce, Value
+from tf_autofuse.loop.ir import LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ops import HEAVY
 
 MAX_PHASES = 4
 
@@ -28,12 +29,49 @@ class NestPrinter(ValuePrinter):
         phases = len(nest.passes) + (1 if last.reduces else 0)
         self.phases = phases if nest.reduced and phases <= MAX_PHASES else 0
         self.outer = len(nest.outer_kept)
+        self.held = self._held_values()
+        reduces = any(step.reduces for step in nest.passes)
+        self.tiled = nest.inner_kept and (reduces or bool(self.held))
+
+    def _held_values(self) -> List[Value]:
+        """Costly values along the kept inner axis alone: every row uses them, so a block computes
+        them once. Those that only other held values use are not kept."""
+        if not self.nest.inner_kept or not self.outer:
+            return []
+        roots = [self.loop.stores[n].value for p in self.nest.passes for n in p.stores + p.after]
+        values = needed(self.loop, roots)
+        costly: Set[str] = set()
+        for value in values:
+            heavy = isinstance(value, Map) and value.op in HEAVY
+            if value.axes == (self.nest.inner,) and self.level[value.name] == 0:
+                if heavy or set(value.args) & costly:
+                    costly.add(value.name)
+        users = {arg for v in values if v.name not in costly for arg in v.args} | set(roots)
+        return [v for v in values if v.name in costly & users]
+
+    def _hold(self) -> None:
+        """The loop over the tile that computes the held values."""
+        for value in self.held:
+            self.put("%s held%d[MAX_TILE];" % (self.c_type(value), self.index[value.name]))
+        self._open_loop(self.nest.inner, [], True)
+        for value in needed(self.loop, [v.name for v in self.held]):
+            if not self.is_inline(value):
+                self.define(value)
+        at = "[%s - x0]" % self.point[self.nest.inner]
+        for value in self.held:
+            self.put("held%d%s = %s;" % (self.index[value.name], at, self.expr(value.name)))
+        self.close()
+        for value in self.held:
+            self.bound[value.name] = "held%d%s" % (self.index[value.name], at)
+            self.known.add(value.name)
 
     def print(self) -> str:
         """The whole function."""
         self.open("static void nest%d(const AutofuseArgs* args, const AutofuseTiling* tiling, "
                   "int32_t phase, int64_t block) {" % self.number)
         self._prologue()
+        if self.held:
+            self._hold()
         self.open("for (int64_t o = o0; o < o1; ++o%s) {" % self._advance())
         for number, step in enumerate(self.nest.passes):
             self._pass(number, step)
