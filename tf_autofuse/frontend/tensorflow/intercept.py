@@ -14,6 +14,7 @@ import threading
 from typing import Any, Callable, Dict, List, Tuple
 
 from tf_autofuse import flags, log
+from tf_autofuse.frontend.tensorflow import parameters
 from tf_autofuse.locks import ForkLock
 from tf_autofuse.runtime import tf_op
 
@@ -63,9 +64,13 @@ def with_optimizer(config: Any) -> Any:
     """A copy of a ConfigProto that carries NpuOptimizer exactly once, for graphs of every size.
 
     The config itself comes back when it needs nothing, or when it disables the meta optimizer:
-    then TensorFlow runs no graph optimizer at all, which is the user's word and stays.
+    then TensorFlow runs no graph optimizer at all, which is the user's word and stays. FlagError
+    when the script gave NpuOptimizer parameters that the adapter would not take.
     """
     rewrite = config.graph_options.rewrite_options
+    for item in rewrite.custom_optimizers:
+        if item.name == OPTIMIZER_NAME and item.parameter_map:
+            parameters.check(item.parameter_map)
     if rewrite.disable_meta_optimizer:
         log.get_logger(__name__).info("nothing is fused: disable_meta_optimizer is set")
         return config
