@@ -137,8 +137,20 @@ setup_tf() {
   python="$(tf_python "$which")" || die "$(missing_python "$which")"
   ensure_cxx
   ensure_venv "$venv" "$python" "${requirements[@]}" pybind11==2.13.6
+  [[ "$which" != latest ]] || ensure_keras2 "$venv"
   ensure_headers "$venv"
   ensure_package "$venv"
+}
+
+# Keras 2 beside the newest TensorFlow, for the tests of it. Its wheel asks for the package
+# "tensorflow", whose files would overwrite those of tensorflow-cpu: it comes without.
+ensure_keras2() {
+  local python="$ROOT/$1/bin/python" minor
+  minor="$("$python" -c '
+from importlib.metadata import version
+print(".".join(version("tensorflow-cpu").split(".")[:2]))')"
+  "$python" -c 'from importlib.metadata import version; version("tf_keras")' 2>/dev/null ||
+    "$python" -m pip --disable-pip-version-check install -qq --no-deps "tf_keras==$minor.*"
 }
 
 missing_python() {

@@ -21,7 +21,19 @@ IMPORTED_BY_SCRIPTS = """
     npu_config_proto npu_graph_options npu_optimizer_options npu_run_config_init
     set_keras_session_npu_config init_resource shutdown_resource close_session get_npu_rank_id
     get_npu_rank_size get_npu_local_rank_id get_npu_local_rank_size npu_keras_optimizer
-    npu_tf_optimizer npu_clear_session
+    npu_tf_optimizer npu_clear_session NpuEmptyHook TellMeStepOrLossHook KerasDistributeOptimizer
+    NPUBroadcastGlobalVariablesCallback create_group destroy_group get_rank_id get_rank_size
+    set_split_strategy_by_idx set_split_strategy_by_size profiler scoped_graph_manager
+""".split()
+
+MODULES = """
+    npu_bridge.npu_init npu_bridge.helper.helper npu_bridge.estimator.npu_ops
+    npu_bridge.estimator.npu_unary_ops npu_bridge.estimator.npu_aicore_ops
+    npu_bridge.estimator.npu.npu_saver npu_bridge.estimator.npu.npu_callbacks
+    npu_bridge.estimator.npu.npu_convert_dropout npu_bridge.profiler.profiler
+    npu_bridge.scoped_graph_manager.scoped_graph_manager hccl.manage.api hccl.split.api
+    npu_device.compat.v1.npu_init npu_device.distribute npu_device.train npu_device.ops
+    npu_device.configs.experimental
 """.split()
 
 
@@ -45,6 +57,55 @@ def test_star_import_gives_the_names_scripts_use(module):
     assert set(IMPORTED_BY_SCRIPTS) <= set(run(code))
 
 
+def test_modules_import():
+    code = "import importlib\nfor name in {!r}: print(importlib.import_module(name).__name__)"
+    assert run(code.format(MODULES)) == MODULES
+
+
+def test_options_are_those_of_the_adapter():
+    code = """
+        import npu_device
+        options = npu_device.global_options()
+        options.graph_run_mode = 1
+        options.jit_compile = "auto"
+        options.experimental.graph_memory_optimize_config.recompute = "auto"
+        print(sorted(options.as_dict()) == ["graph_run_mode", "jit_compile", "recompute"])
+        for name, value in (("graph_run_mode", 3), ("precison_mode", "fp16"), ("dump_config", 1)):
+            try:
+                setattr(options, name, value)
+            except ValueError as error:
+                print(str(error).replace(" ", "_"))
+        print(npu_device.configs.run_context_options().experimental.enable_graph_parallel)
+        builder = npu_device.compat.v1.SessionConfigBuilder()
+        builder.parameter_map["use_off_line"].b = True
+        print(len(builder.session_config.graph_options.rewrite_options.custom_optimizers))
+    """
+    assert run(code) == [
+        "True",
+        "global_options.graph_run_mode_is_3:_allowed_is_one_of_0,_1",
+        "global_options_has_no_option_precison_mode:_did_you_mean_precision_mode?",
+        "global_options.dump_config_is_a_group_of_options",
+        "None",
+        "1",
+    ]
+
+
+def test_vector_core_operators():
+    code = """
+        from npu_bridge.estimator import npu_aicore_ops as ops
+        import numpy as np, tensorflow as tf
+        tf.compat.v1.disable_eager_execution()
+        x = np.array([[1.0, -2.0, 4.0, -3.0]], "float32")
+        ones, zeros = np.ones(4, "float32"), np.zeros(4, "float32")
+        with tf.compat.v1.Session() as session:
+            got = session.run([ops.prelu(tf.constant(x), 0.25), ops.centralization(x, [-1]),
+                               ops.layer_norm(x, ones, zeros, begin_norm_axis=1)[0]])
+        want = [np.where(x > 0, x, x / 4), x - x.mean(), (x - x.mean()) / x.std()]
+        print(all(np.allclose(a, b, atol=1e-5) for a, b in zip(got, want)))
+    """
+    assert run(code) == ["True"]
+
+
 def test_session_script():
     code = """
         from npu_bridge.npu_init import *
@@ -65,7 +126,7 @@ def test_session_script():
             z = tf.abs(y)
         print(y.op.get_attr("_disable_autofuse_scope"), len(z.op.control_inputs))
     """
-    assert run(code) == ["['NpuOptimizer']", "True", "0", "1", "0", "True", "0"]
+    assert run(code) == ["['NpuOptimizer']", "True", "0", "1", "1", "True", "0"]
 
 
 def test_loss_scaling_steps_and_skips():
@@ -97,7 +158,7 @@ def test_tf2_script():
         options = npu_device.global_options()
         options.precision_mode = "allow_mix_precision"
         options.dump_config.enable_dump = True
-        print(npu_device.global_options().dump_config.enable_dump, options.never_set)
+        print(npu_device.global_options().dump_config.enable_dump, options.debug_dir)
         with device.scope(), npu_device.keep_dtype_scope():
             pass
         npu_device.compat.enable_v1()

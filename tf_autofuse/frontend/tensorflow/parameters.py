@@ -192,4 +192,3 @@ def _check_dynamic(values: Dict[str, Any]) -> None:
 def _wrong(name: str, given: str, rule: str) -> FlagError:
     text = "NpuOptimizer parameter {} is {}: {}".format(name, given, rule)
     return FlagError(text, stage="session config")
-

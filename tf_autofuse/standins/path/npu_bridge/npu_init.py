@@ -2,17 +2,16 @@
 
 import tensorflow as tf
 from hccl.manage.api import (
-    get_local_rank_id as get_npu_local_rank_id,
+    create_group,
+    destroy_group,
+    get_group_rank_from_world_rank,
+    get_local_rank_id,
+    get_local_rank_size,
+    get_rank_id,
+    get_rank_size,
+    get_world_rank_from_group_rank,
 )
-from hccl.manage.api import (
-    get_local_rank_size as get_npu_local_rank_size,
-)
-from hccl.manage.api import (
-    get_rank_id as get_npu_rank_id,
-)
-from hccl.manage.api import (
-    get_rank_size as get_npu_rank_size,
-)
+from hccl.split.api import set_split_strategy_by_idx, set_split_strategy_by_size
 from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
 
 from npu_bridge.estimator import npu_ops, npu_unary_ops
@@ -24,6 +23,7 @@ from npu_bridge.estimator.npu import (
     npu_strategy,
     util,
 )
+from npu_bridge.estimator.npu.npu_callbacks import NPUBroadcastGlobalVariablesCallback
 from npu_bridge.estimator.npu.npu_config import (
     DumpConfig,
     DynamicInputConfig,
@@ -41,6 +41,7 @@ from npu_bridge.estimator.npu.npu_hook import (
     NPUOutputTensorHook,
     NPUShutdownHook,
     SetIterationsVarHook,
+    TellMeStepOrLossHook,
 )
 from npu_bridge.estimator.npu.npu_loss_scale_manager import (
     ExponentialUpdateLossScaleManager,
@@ -48,6 +49,7 @@ from npu_bridge.estimator.npu.npu_loss_scale_manager import (
 )
 from npu_bridge.estimator.npu.npu_loss_scale_optimizer import NPULossScaleOptimizer
 from npu_bridge.estimator.npu.npu_optimizer import (
+    KerasDistributeOptimizer,
     NPUDistributedOptimizer,
     NPUOptimizer,
     npu_allreduce,
@@ -57,6 +59,8 @@ from npu_bridge.estimator.npu.npu_optimizer import (
 )
 from npu_bridge.estimator.npu.npu_strategy import NPUStrategy
 from npu_bridge.hccl import hccl_ops
+from npu_bridge.profiler import profiler
+from npu_bridge.scoped_graph_manager import scoped_graph_manager
 
 __all__ = [
     "DumpConfig",
@@ -64,7 +68,9 @@ __all__ = [
     "ExperimentalConfig",
     "ExponentialUpdateLossScaleManager",
     "FixedLossScaleManager",
+    "KerasDistributeOptimizer",
     "MemoryConfig",
+    "NPUBroadcastGlobalVariablesCallback",
     "NPUBroadcastGlobalVariablesHook",
     "NPUCheckpointSaverHook",
     "NPUDistributedOptimizer",
@@ -78,14 +84,24 @@ __all__ = [
     "NPURunConfig",
     "NPUShutdownHook",
     "NPUStrategy",
+    "NpuEmptyHook",
     "ProfilingConfig",
     "RewriterConfig",
     "SetIterationsVarHook",
+    "TellMeStepOrLossHook",
     "close_session",
+    "create_group",
+    "destroy_group",
+    "get_group_rank_from_world_rank",
+    "get_local_rank_id",
+    "get_local_rank_size",
     "get_npu_local_rank_id",
     "get_npu_local_rank_size",
     "get_npu_rank_id",
     "get_npu_rank_size",
+    "get_rank_id",
+    "get_rank_size",
+    "get_world_rank_from_group_rank",
     "hccl_ops",
     "init_resource",
     "keras_to_npu",
@@ -106,12 +122,20 @@ __all__ = [
     "npu_strategy",
     "npu_tf_optimizer",
     "npu_unary_ops",
+    "profiler",
+    "scoped_graph_manager",
     "set_keras_session_npu_config",
+    "set_split_strategy_by_idx",
+    "set_split_strategy_by_size",
     "shutdown_resource",
     "util",
 ]
 
 _v1 = tf.compat.v1
+
+NpuEmptyHook = NPUEmptyHook
+get_npu_rank_id, get_npu_rank_size = get_rank_id, get_rank_size
+get_npu_local_rank_id, get_npu_local_rank_size = get_local_rank_id, get_local_rank_size
 
 
 def npu_config_proto(config_proto=None):
@@ -149,13 +173,15 @@ def npu_run_config_init(run_config=None):
 
 
 def npu_hooks_append(hooks_list=None):
-    """A list of the given hooks; the host needs none of its own."""
-    return list(hooks_list) if isinstance(hooks_list, (list, tuple)) else []
+    """The given hooks and the one that would send variables to the other ranks."""
+    hooks = list(hooks_list) if isinstance(hooks_list, (list, tuple)) else []
+    return hooks + [NPUBroadcastGlobalVariablesHook(0, get_rank_id())]
 
 
 def npu_callbacks_append(callbacks_list=None):
-    """A list of the given Keras callbacks; the host needs none of its own."""
-    return list(callbacks_list) if isinstance(callbacks_list, (list, tuple)) else []
+    """The given Keras callbacks and the one that would send variables to the other ranks."""
+    callbacks = list(callbacks_list) if isinstance(callbacks_list, (list, tuple)) else []
+    return callbacks + [NPUBroadcastGlobalVariablesCallback(0)]
 
 
 def init_resource(server_def=None, config=None):

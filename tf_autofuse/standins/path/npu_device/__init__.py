@@ -4,11 +4,12 @@ import contextlib
 
 import tensorflow as tf
 
-from npu_device import compat, distribute, ops, train
+from npu_device import compat, configs, distribute, ops, train
 from npu_device.configs import global_options
 
 __all__ = [
     "compat",
+    "configs",
     "distribute",
     "global_options",
     "is_inf_nan_enabled",

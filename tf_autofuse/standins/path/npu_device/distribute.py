@@ -27,3 +27,12 @@ def npu_collective_strategy(*_args, **_kwargs):
     import tensorflow as tf
 
     return tf.distribute.get_strategy()
+
+
+def grouping_gradients_apply(apply_func, grads_and_vars, *args, **kwargs):
+    """``apply_func`` on all gradients: one rank updates every variable."""
+    return apply_func(grads_and_vars, *args, **kwargs)
+
+
+def grouping_broadcast(variables):
+    """Nothing to send."""

@@ -37,11 +37,3 @@ def create_group(group, rank_num, rank_ids):
 
 def destroy_group(group):
     """Undo `create_group`."""
-
-
-def set_split_strategy_by_idx(idx_list, group="hccl_world_group"):
-    """Gradient packing by index: meaningless for one rank."""
-
-
-def set_split_strategy_by_size(data_size_list, group="hccl_world_group"):
-    """Gradient packing by size: meaningless for one rank."""

@@ -2,6 +2,10 @@
 
 import tensorflow as tf
 
+from npu_device.compat import v1
+
+__all__ = ["enable_v1", "v1"]
+
 _state = {"v1": False}
 
 

@@ -1,5 +1,6 @@
 """Run configuration of the adapter: NPU settings are kept, TensorFlow's go to its own RunConfig."""
 
+import enum
 import inspect
 
 from npu_bridge.estimator.npu._estimator_api import estimator_class
@@ -31,6 +32,21 @@ class DynamicInputConfig(_Settings):
 
 class ExperimentalConfig(_Settings):
     """Settings on trial."""
+
+
+class GraphMemoryOptimizeConfig(_Settings):
+    """How the NPU would trade memory for time."""
+
+
+class NpuExecutePlacement(enum.Enum):
+    """The part of the chip a scope would run on."""
+
+    ALL = "all"
+    CUBE = "cube"
+    VECTOR = "vector"
+    TAISHAN = "taishan"
+    DVPP = "dvpp"
+    HOST = "host"
 
 
 _RunConfig = estimator_class("RunConfig")

@@ -1,5 +1,7 @@
 """Session hooks of the adapter."""
 
+import os
+
 import tensorflow as tf
 
 _v1 = tf.compat.v1
@@ -14,6 +16,13 @@ class NPUEmptyHook(_v1.train.SessionRunHook):
 
 class NPUShutdownHook(NPUEmptyHook):
     """Would stop the device at the end."""
+
+
+NPUShutDownHook = NPUShutdownHook
+
+
+class NPUInfeedOutfeedSessionHook(NPUEmptyHook):
+    """Would feed the device's loop."""
 
 
 class NPUBroadcastGlobalVariablesHook(NPUEmptyHook):
@@ -51,3 +60,31 @@ class NPUOutputTensorHook(_v1.train.LoggingTensorHook):
         if self._output_fn and self._values:
             self._output_fn(self._values)
         self._values = []
+
+
+class TellMeStepOrLossHook(_v1.train.SessionRunHook):
+    """Keeps the step and the loss of the last run in the process's environment.
+
+    STEP_NOW and LOSS_NOW change with every run; TOTAL_STEP and TARGET_LOSS are those given.
+    """
+
+    def __init__(self, step=None, total_step=None, loss=None, final_loss=None):
+        if step is None and loss is None:
+            raise ValueError("TellMeStepOrLossHook needs a step or a loss")
+        wanted = {"STEP_NOW": step, "LOSS_NOW": loss}
+        self._fetches = {name: value for name, value in wanted.items() if value is not None}
+        self._tell(dict.fromkeys(self._fetches, 0))
+        given = {"TOTAL_STEP": total_step, "TARGET_LOSS": final_loss}
+        self._tell({name: value for name, value in given.items() if value is not None})
+
+    def before_run(self, run_context):
+        """Ask for step and loss."""
+        return _v1.train.SessionRunArgs(self._fetches)
+
+    def after_run(self, run_context, run_values):
+        """Tell them."""
+        self._tell(run_values.results)
+
+    @staticmethod
+    def _tell(values):
+        os.environ.update({name: str(value) for name, value in values.items()})

@@ -53,19 +53,24 @@ class NPUOptimizer(NPUDistributedOptimizer):
         super().__init__(scaled, name=name or "NPUOptimizer{}".format(type(opt).__name__))
 
 
+def KerasDistributeOptimizer(optimizer, name="NpuKerasOptimizer"):  # noqa: N802 (its name)
+    """The Keras optimizer itself: one rank."""
+    return optimizer
+
+
 def npu_distributed_optimizer_wrapper(optimizer):
     """The optimizer itself: one rank."""
     return optimizer
 
 
 def npu_tf_optimizer(opt):
-    """The optimizer itself."""
-    return opt
+    """The optimizer as one for several ranks."""
+    return NPUDistributedOptimizer(opt)
 
 
 def npu_keras_optimizer(opt):
-    """The optimizer itself."""
-    return opt
+    """The Keras optimizer as one for several ranks."""
+    return KerasDistributeOptimizer(opt)
 
 
 def npu_allreduce(values, reduction="mean", fusion=1, fusion_id=-1, group="hccl_world_group"):

@@ -1,0 +1,3 @@
+"""Facts about the adapter."""
+
+version = "host"

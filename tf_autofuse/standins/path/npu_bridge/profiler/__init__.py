@@ -1,0 +1,1 @@
+"""Profiling of a part of a script."""

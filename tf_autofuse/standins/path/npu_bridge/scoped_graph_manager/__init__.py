@@ -1,0 +1,1 @@
+"""Life of graphs on the device."""

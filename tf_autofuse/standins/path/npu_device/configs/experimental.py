@@ -1,0 +1,1 @@
+"""Options on trial; they are the group ``experimental`` of the options."""
