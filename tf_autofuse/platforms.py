@@ -95,7 +95,8 @@ class Platform:
     `cores` argument of the tiling function. `lacks` are the instructions
     that this chip has not, `calls` maps one to the Ascend C function it has where that is another
     one. Costs are in cycles of `clock_mhz`, rates in bytes per cycle; `gm_rate` is that of the
-    whole chip. `sync_cycles` is the cost of a SyncAll, 0 where the chip has none.
+    whole chip, `l2_rate` that of its L2 cache of `l2_bytes`. `sync_cycles` is the cost of a
+    SyncAll, 0 where the chip has none.
     """
 
     name: str
@@ -117,10 +118,18 @@ class Platform:
     load: CopyCost = CopyCost(27, 25.8)
     store: CopyCost = CopyCost(12, 28.0)
     gm_rate: float = 843.0
+    l2_bytes: int = 192 << 20
+    l2_rate: float = 2750.0
     first_load: float = 1575
     first_load_per_core: float = 33
     copy_latency: float = 110
     sync_cycles: float = 3700
+
+    @property
+    def l2_served_bytes(self) -> int:
+        """Largest operand that is taken to be in L2 when several cores ask for it: a quarter of L2,
+        so that it stays there among the tensors that only pass through [guess]."""
+        return self.l2_bytes // 4
 
     def cost(self, op: str) -> Cost:
         """Cost of vector instruction `op`; an unknown one counts as a binary instruction."""
@@ -131,20 +140,23 @@ class Platform:
 
 
 _ROWS: Tuple[Platform, ...] = (
-    # Copies, clock, bandwidth [run]; first load [fit]; latency [run]; SyncAll 2 us [guess].
+    # Copies, clock, bandwidth [run]; first load [fit]; latency [run]; SyncAll 2 us [guess]; L2
+    # 192 MiB and 5.1 TB/s [doc].
     Platform("Ascend910B", npu_arch=2201, ub_bytes=184 * 1024, vector_cores=48),
     # The same core; figures of the family [doc], its own are not published.
     Platform("Ascend910_93", npu_arch=2201, ub_bytes=184 * 1024, vector_cores=48),
-    # Copies [run], [guess] for stores; SyncAll 1 us [guess].
+    # Copies [run], [guess] for stores; SyncAll 1 us [guess]; L2 128 MB and 5.1 TB/s [doc].
     Platform("Ascend950", npu_arch=3510, ub_bytes=248 * 1024, vector_cores=64, clock_mhz=1650,
              costs=_COSTS_3510, load=CopyCost(40, 21.0), store=CopyCost(40, 24.0), gm_rate=970.0,
-             first_load=1174, first_load_per_core=0, copy_latency=165, sync_cycles=1650),
-    # Clock, cores and copy rates [doc]; instructions as on 2201 [guess]; no SyncAll [doc].
+             l2_bytes=128000000, l2_rate=3090.0, first_load=1174, first_load_per_core=0,
+             copy_latency=165, sync_cycles=1650),
+    # Clock, cores, copy rates and L2 [doc]; instructions as on 2201 [guess]; no SyncAll [doc].
     Platform("Ascend310P", npu_arch=2002, ub_bytes=248 * 1024, vector_cores=8, clock_mhz=1060,
              dtypes=_ALL_TYPES - frozenset(("bfloat16",)),
              # No Cast of float32 to itself [doc].
              lacks=frozenset(("floor", "ceil", "rint", "cut")),
-             load=CopyCost(27, 17.0), store=CopyCost(12, 17.0), gm_rate=136.0, sync_cycles=0),
+             load=CopyCost(27, 17.0), store=CopyCost(12, 17.0), gm_rate=136.0,
+             l2_bytes=16 << 20, l2_rate=912.0, sync_cycles=0),
 )
 PLATFORMS: Dict[str, Platform] = {row.name: row for row in _ROWS}
 

@@ -57,6 +57,7 @@ class Core {
   std::vector<Buffer> buffers;
   uint32_t ub_used = 0;
   int32_t in_buffers = 0, out_buffers = 0;
+  uint32_t resets = 0;
   int32_t reset_at = 0;           // buffers before this one were given back by TPipe::Reset
   void* pipe = nullptr;           // the TPipe alive
   int mixed_line = 0;             // where unwritten lanes first entered a reduction
@@ -86,7 +87,7 @@ class Core {
 
   // The instruction last issued on a pipe, as global memory sees it.
   GmUse Use(uint32_t pipe_of, bool atomic, Loc at, const char* api) const {
-    return {index, pipe_of, seq_[pipe_of], &known_[pipe_of], atomic, at, api};
+    return {index, resets, pipe_of, seq_[pipe_of], &known_[pipe_of], atomic, at, api};
   }
   // Writes the scalar unit's cache back and empties it.
   void RefreshCache() { device.gm.caches[index] = {known_[kPipeS], seq_[kPipeS], device.gm.epoch}; }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "api_types.h"
+#include "served.h"
 
 namespace ascendc_twin {
 
@@ -49,6 +50,7 @@ struct GlobalBuffer {
   int64_t bytes = 0;
   BufferKind kind = kInput;
   int64_t read = 0, written = 0;
+  Requests requests;
   Zeroed<uint64_t> writers, readers;
 };
 
@@ -62,6 +64,7 @@ struct ScalarCache {
 // One instruction that touches global memory.
 struct GmUse {
   int64_t core;
+  uint32_t stage;  // of the core: how often it has given its buffers back
   uint32_t pipe, number;
   const Clock* known;
   bool atomic;
@@ -95,6 +98,7 @@ class GlobalMemory {
   void Read(int32_t buffer, const uint8_t* p, int64_t bytes, const GmUse& use) {
     GlobalBuffer& b = Bounds(buffer, p, bytes, use);
     b.read += bytes;
+    b.requests.Add({epoch, use.stage}, use.core, p - b.data, p - b.data + bytes);
     bytes_of[use.pipe] += bytes;
     if (!check || b.kind == kInput) return;
     for (int64_t i = p - b.data, end = i + bytes; i < end; ++i) {

@@ -263,6 +263,7 @@ class TPipe {
     core.ub_used = 0;
     core.in_buffers = core.out_buffers = 0;
     core.reset_at = static_cast<int32_t>(core.buffers.size());
+    ++core.resets;
   }
 
   TEventID FetchEventID(HardEvent event, Loc at = Loc::Here()) { return Pick(event, false, at); }

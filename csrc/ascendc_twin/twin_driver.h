@@ -15,7 +15,8 @@ struct AscendcTwinRun {
   uint8_t* const* pointers;  // inputs, outputs, workspace
   const int64_t* bytes;
   const int32_t* kinds;  // 0 input, 1 output, 2 workspace
-  int64_t* read;         // filled: bytes of each
+  int64_t* read;         // filled: bytes of each, as requested
+  int64_t* fetched;      // what of these L2 does not serve
   int64_t* written;
   const uint8_t* tiling;
   int64_t tiling_bytes;
@@ -29,6 +30,7 @@ struct AscendcTwinRun {
   const char* lacks;  // names of calls, each with a blank behind it
   int32_t npu_arch;
   int64_t limits[5];  // repeat, buffers of queues per direction, buffers, copy blocks, copy bytes
+  int64_t l2_bytes;   // largest buffer that stays in L2
 };
 
 struct AscendcTwinCall {
@@ -191,8 +193,10 @@ int32_t RunKernel(Entry entry, const AscendcTwinRun& run, AscendcTwinReport& rep
   }
   for (std::thread& core : cores) core.join();
   for (int32_t i = 0; i < run.buffers; ++i) {
-    run.read[i] = device.gm.buffers[i].read;
-    run.written[i] = device.gm.buffers[i].written;
+    const GlobalBuffer& buffer = device.gm.buffers[i];
+    run.read[i] = buffer.read;
+    run.fetched[i] = buffer.bytes <= run.l2_bytes ? buffer.requests.Fetched() : buffer.read;
+    run.written[i] = buffer.written;
   }
   Count(device, report);
   return report.rule[0] == '\0' ? 0 : 1;

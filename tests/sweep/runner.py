@@ -13,6 +13,7 @@ from tf_autofuse.loop.spec import axis_sizes
 from tf_autofuse.platforms import platform as find_platform
 from tf_autofuse.runtime.twin import TwinResult, run_twin
 from tf_autofuse.schedule import schedule
+from tf_autofuse.tiling import solve
 from tf_autofuse.tiling.cpp import tiling
 
 SHAPES: Dict[str, Tuple[int, int]] = {
@@ -25,17 +26,28 @@ RELATIVE = {"float32": 3e-5, "float16": 4e-3, "bfloat16": 3e-2}
 
 
 class Outcome(NamedTuple):
-    """`error` is the largest relative error against the interpreter, `ratio` GM bytes over the
-    least possible (each input and output once)."""
+    """`error` is the largest relative error against the interpreter. `ratio` is the GM bytes of
+    inputs and outputs over the least possible (each once), `requests` all that cores ask for,
+    workspace included and L2 not regarded, over the same. `allowed` is the most that `ratio` may
+    be: rows of the shape `large` do not fit UB and may be read once more. `variants` names what
+    the tiling chose for each nest."""
 
     case: str
     shape: str
     error: float
     ratio: float
+    requests: float = 1.0
+    allowed: float = 1.02
+    variants: Tuple[str, ...] = ()
 
     @property
     def right(self) -> bool:
         return self.error <= RELATIVE[self.case.rsplit(" ", 1)[1]]
+
+    @property
+    def sparing(self) -> bool:
+        """Whether global memory is not read more than it must be."""
+        return self.ratio <= self.allowed
 
 
 class Sweep:
@@ -43,6 +55,7 @@ class Sweep:
 
     def __init__(self, case: Case, chip_name: str) -> None:
         self.case = case
+        self.chosen: Tuple[str, ...] = ()
         self.chip = find_platform(chip_name)
         merged, self.groups = merge_axes(case.lowered.kernel)
         self.kernel = schedule(merged, self.chip)
@@ -63,10 +76,21 @@ class Sweep:
             relative_error(got, expected, param.dtype)
             for got, expected, param in zip(result.outputs, want, loop.outputs)
         )
-        moved = sum(result.gm_read) + sum(result.gm_written)
-        tensors = list(zip(inputs, loop.inputs)) + list(zip(want, loop.outputs))
-        least = sum(array.size * item_bytes(param.dtype) for array, param in tensors)
-        return Outcome(self.case.name, shape, error, moved / least if least else 1.0)
+        return self._outcome(shape, error, inputs, want, result)
+
+    def _outcome(self, shape: str, error: float, inputs, want, result: TwinResult) -> Outcome:
+        loop, count = self.case.lowered.kernel, len(inputs) + len(want)
+        sizes = [
+            array.size * item_bytes(param.dtype)
+            for array, param in zip(list(inputs) + list(want), loop.inputs + loop.outputs)
+        ]
+        least = max(1, sum(sizes))
+        moved = sum(result.gm_fetched[:count]) + sum(result.gm_written[:count])
+        asked = sum(result.gm_read) + sum(result.gm_written)
+        extra = sum(sizes[: len(inputs)]) / least if shape == "large" else 0.0
+        return Outcome(
+            self.case.name, shape, error, moved / least, asked / least, 1.02 + extra, self.chosen
+        )
 
     def _twin(self, inputs: Sequence[np.ndarray], sizes, want):
         merged = self.kernel.loop
@@ -74,6 +98,9 @@ class Sweep:
         for axis, group in zip(self.case.lowered.kernel.axes, self.groups):
             totals[group] *= sizes[axis]
         sizes = dict(zip(merged.axes, totals))
+        tilings, _ = solve(self.kernel, sizes, self.chip.vector_cores)
+        programs = [v[t.variant] for v, t in zip(self.kernel.variants, tilings)]
+        self.chosen = tuple(program.variant for program in programs)
         return launch(self.kernel, self.source, self.chip, inputs, sizes, None, want)
 
 

@@ -187,3 +187,35 @@ def test_soft_sync_orders_cores():
         "Fill(z, 32, int32_t(0)); }", 1)
     done = run_bare(text, count=32, dtype=np.int32, cores=4, workspace_bytes=128)
     np.testing.assert_array_equal(done.outputs[0], np.repeat([3, 1, 2, 3], 8))
+
+
+def fetched(body, cores, l2_bytes=CHIP.l2_bytes):
+    """Bytes of the one input that the cores request, and of these that memory delivers."""
+    chip = replace(CHIP, l2_bytes=l2_bytes)
+    start = ("GlobalTensor<float> g; g.SetGlobalBuffer((__gm__ float*)x);"
+             "GlobalTensor<float> o; o.SetGlobalBuffer((__gm__ float*)y);"
+             "TPipe pipe; const uint32_t me = GetBlockIdx();"
+             "TQue<TPosition::VECIN, 1> q; pipe.InitBuffer(q, 1, 256); LocalTensor<float> t;")
+    result = run_bare(start + body, cores=cores, chip=chip, out=((1,), "float32"))
+    return result.gm_read[0], result.gm_fetched[0]
+
+
+LOAD = ("t = q.AllocTensor<float>(); DataCopy(t, g[{}], 16); q.EnQue(t);"
+        "t = q.DeQue<float>(); q.FreeTensor(t);")
+
+
+def test_cores_that_want_the_same_bytes_get_them_once_from_memory():
+    assert fetched(LOAD.format("0"), 4) == (256, 64)
+    assert fetched(LOAD.format("me * 16"), 4) == (256, 256)
+    assert fetched(LOAD.format("me * 8"), 4) == (256, 64 + 3 * 32)
+    # What one core asks for again, and what does not fit L2, comes again.
+    assert fetched(LOAD.format("0") * 3, 4) == (768, 192)
+    assert fetched(LOAD.format("0"), 4, l2_bytes=0) == (256, 256)
+
+
+def test_a_later_stage_reads_anew():
+    again = "PipeBarrier<PIPE_ALL>(); pipe.Reset(); pipe.InitBuffer(q, 1, 256);"
+    assert fetched(LOAD.format("0") + again + LOAD.format("0"), 2) == (256, 128)
+    synced = "KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);"
+    other = LOAD.format("me * 16") + "SyncAll();" + LOAD.format("(1 - me) * 16")
+    assert fetched(synced + other, 2) == (256, 256)

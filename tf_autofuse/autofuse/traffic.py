@@ -9,7 +9,7 @@ from tf_autofuse import flags
 from tf_autofuse.cluster.clusterer import Cluster
 from tf_autofuse.cluster.view import GraphView
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.ir import CopyIn, Program, walk_steps
+from tf_autofuse.kernel.ir import Program
 from tf_autofuse.loop.ir import Dim, LoopKernel, whole_dims
 from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.loop.source import TensorRef
@@ -20,6 +20,7 @@ from tf_autofuse.report.model import Traffic
 from tf_autofuse.schedule import schedule
 from tf_autofuse.schedule.expand import missing_instruction
 from tf_autofuse.tiling import NestTiling, solve
+from tf_autofuse.tiling.requests import bytes_read
 
 BYTES = {"bool": 1, "bfloat16": 2}
 
@@ -33,9 +34,10 @@ class TrafficModel:
     """Counts bytes for given input shapes.
 
     A kernel reads an input once for every copy-in of the variants that its tiling chooses for the
-    chip: once where rows stay in UB, once a pass where they do not fit. Partial results of a
-    reduction that is split over cores are not counted. The unfused operators read and write every
-    tensor on the edges between them.
+    chip: once where rows stay in UB, once a walk where they do not fit. An operand that several
+    cores request, like a row that all tasks need, is read once where L2 serves the others
+    (`tiling.requests`). Partial results of a reduction that is split over cores are not counted.
+    The unfused operators read and write every tensor on the edges between them.
     """
 
     def __init__(self, view: GraphView, cluster: Cluster):
@@ -58,40 +60,42 @@ class TrafficModel:
             item_bytes(param.dtype) * _count(shape)
             for param, shape in zip(self._kernel.inputs, shapes)
         ]
-        copies, tiling = self._copies(sizes)
-        reads = [size * times for size, times in zip(once, copies)]
+        requested, fetched, tiling = self._reads(sizes, once)
         written = sum(
             item_bytes(self._kernel.outputs[store.output].dtype) * _extent(store.dims, sizes)
             for store in self._kernel.stores
         )
         bound = sum(dict(zip(self._refs, once)).values()) + written
-        return Traffic(sum(reads) + written, self._unfused(shapes, sizes), bound, tiling)
+        unfused = self._unfused(shapes, sizes)
+        return Traffic(fetched + written, unfused, bound, tiling, requested + written)
 
-    def _copies(self, sizes: Dict[str, int]) -> Tuple[List[int], Tuple[str, ...]]:
-        """How often the kernel reads each input, and a line for the tiling of each nest."""
+    def _reads(
+        self, sizes: Dict[str, int], once: List[int]
+    ) -> Tuple[int, int, Tuple[str, ...]]:
+        """Bytes requested and fetched, and a line for the tiling of each nest."""
         merged, groups = merge_axes(self._kernel)
         totals = dict.fromkeys(merged.axes, 1)
         for axis, group in zip(self._kernel.axes, groups):
             totals[merged.axes[group]] *= sizes[axis]
         chip = find_platform(flags.current().soc)
-        once = [1] * len(self._kernel.inputs)
+        least = (sum(once), sum(once), ())
         if missing_instruction(merged):
-            return once, ()
+            return least
         try:
             kernel = schedule(merged, chip)
             named = dict(zip(kernel.loop.axes, totals.values()))
-            tilings, _ = solve(kernel, named, chip.vector_cores)
+            tilings, blocks = solve(kernel, named, chip.vector_cores)
         except ScheduleError:  # a kernel for the CPU only
-            return once, ()
+            return least
         programs = [found[t.variant] for found, t in zip(kernel.variants, tilings)]
-        copies = [
-            step.input
-            for program in programs
-            for step in walk_steps(program.steps)
-            if isinstance(step, CopyIn)
+        rows = [
+            row
+            for program, t in zip(programs, tilings)
+            for row in bytes_read(program, t, named, blocks, once, chip.l2_served_bytes)
         ]
+        requested, fetched = (round(sum(column)) for column in zip(*rows)) if rows else (0, 0)
         lines = tuple(_tiling_line(program, t) for program, t in zip(programs, tilings))
-        return [copies.count(number) for number in range(len(self._kernel.inputs))], lines
+        return requested, fetched, lines
 
     def _unfused(self, shapes, sizes: Dict[str, int]) -> int:
         known: Dict[int, int] = {}

@@ -21,18 +21,21 @@ class TensorEntry(NamedTuple):
 
 
 class Traffic(NamedTuple):
-    """Bytes of global memory moved by the kernel, by the unfused operators, and at least; and a
-    line for the tiling that each nest gets on the chip."""
+    """Bytes of global memory moved by the kernel, by the unfused operators, and at least; a line
+    for the tiling that each nest gets on the chip; and the bytes that the cores request, of which
+    L2 serves what several ask for at the same time."""
 
     gm_bytes: int
     gm_bytes_unfused: int
     gm_lower_bound: int
     tiling: Tuple[str, ...] = ()
+    gm_requested: Optional[int] = None
 
 
 class KernelEntry(NamedTuple):
     """One fused node. `source` is the path of its Ascend C text, `nanos` the time that all calls
-    took on the host, `tiling` a line per loop nest for the chip and the sizes at hand."""
+    took on the host, `tiling` a line per loop nest for the chip and the sizes at hand;
+    `gm_requested` are the bytes asked for by the cores of the chip, L2 serves some of them."""
 
     name: str
     key: str
@@ -47,6 +50,7 @@ class KernelEntry(NamedTuple):
     calls: int
     nanos: int = 0
     tiling: Tuple[str, ...] = ()
+    gm_requested: Optional[int] = None
 
     def to_dict(self) -> Dict[str, Any]:
         """Plain lists, dicts and scalars."""

@@ -63,7 +63,10 @@ class CallCount:
 class TwinResult:
     """Outputs and counters of a run.
 
-    `gm_read` and `gm_written` hold bytes per buffer: inputs, outputs, workspace.
+    `gm_read` and `gm_written` hold bytes per buffer: inputs, outputs, workspace. `gm_fetched` is
+    the part of `gm_read` that comes from memory: bytes that several cores request between two
+    SyncAll come once, L2 serves the others, if the buffer fits its share of L2. What one core
+    requests again counts again.
     `vector_repeats` counts 256-byte passes of the vector unit, `calls` says which calls made them.
     `mte2_bytes` and `mte3_bytes` are moved by the two copy pipes in `mte2_copies` and
     `mte3_copies` instructions; `scalar_bytes` by the scalar unit. All counts are sums over cores.
@@ -80,6 +83,7 @@ class TwinResult:
     mte3_copies: int = 0
     scalar_bytes: int = 0
     calls: Tuple[CallCount, ...] = ()
+    gm_fetched: Tuple[int, ...] = ()
 
 
 class _Run(ctypes.Structure):
@@ -90,6 +94,7 @@ class _Run(ctypes.Structure):
         ("bytes", ctypes.POINTER(ctypes.c_int64)),
         ("kinds", ctypes.POINTER(ctypes.c_int32)),
         ("read", ctypes.POINTER(ctypes.c_int64)),
+        ("fetched", ctypes.POINTER(ctypes.c_int64)),
         ("written", ctypes.POINTER(ctypes.c_int64)),
         ("tiling", ctypes.c_void_p),
         ("tiling_bytes", ctypes.c_int64),
@@ -103,6 +108,7 @@ class _Run(ctypes.Structure):
         ("lacks", ctypes.c_char_p),
         ("npu_arch", ctypes.c_int32),
         ("limits", ctypes.c_int64 * 5),
+        ("l2_bytes", ctypes.c_int64),
     ]
 
 
@@ -218,6 +224,7 @@ def _result(results: List[np.ndarray], keep: Dict[str, Any], report: _Report) ->
         report.pipe_copies[stores],
         report.pipe_bytes[scalar],
         tuple(CallCount(c.api.decode(), c.item, c.calls, c.repeats) for c in calls),
+        tuple(keep["fetched"]),
     )
 
 
@@ -233,6 +240,7 @@ def _describe(run: _Run, platform: Any) -> None:
         platform.max_copy_blocks,
         platform.max_copy_bytes,
     )
+    run.l2_bytes = getattr(platform, "l2_served_bytes", 0)
 
 
 def _load(path: str) -> ctypes.CDLL:
@@ -268,17 +276,18 @@ def _arguments(
     pointers = (ctypes.c_void_p * count)(*[base + start for start in starts])
     lengths = (ctypes.c_int64 * count)(*sizes)
     roles = (ctypes.c_int32 * count)(*kinds)
-    read, written = (ctypes.c_int64 * count)(), (ctypes.c_int64 * count)()
+    read, fetched, written = ((ctypes.c_int64 * count)() for _ in range(3))
     data = ctypes.create_string_buffer(bytes(tiling), len(tiling) + 1)
     run = _Run(
         pointers=pointers,
         bytes=lengths,
         kinds=roles,
         read=read,
+        fetched=fetched,
         written=written,
         tiling=ctypes.addressof(data),
         tiling_bytes=len(tiling),
         buffers=count,
     )
-    keep = {"read": read, "written": written, "data": data}
+    keep = {"read": read, "fetched": fetched, "written": written, "data": data}
     return run, _Report(core=-1), keep

@@ -1,0 +1,43 @@
+"""Bytes that a kernel requests and that memory delivers: the model against the twin."""
+import kernel_samples as samples
+import pytest
+
+from tf_autofuse.codegen.ascendc import print_ascendc
+from tf_autofuse.loop import interp
+from tf_autofuse.platforms import platform
+from tf_autofuse.runtime.twin import run_twin
+from tf_autofuse.schedule import schedule
+from tf_autofuse.tiling import solve
+from tf_autofuse.tiling.cpp import tiling
+from tf_autofuse.tiling.requests import bytes_read
+
+CHIP = platform("Ascend910B")
+CASES = [
+    (samples.abs_relu_exp(), (70001,)), (samples.abs_add_relu("m1"), (2000, 192)),
+    (samples.abs_add_relu("m1"), (3, 60001)), (samples.abs_add_relu("m0"), (333, 3000)),
+    (samples.softmax("m1"), (64, 1000)), (samples.softmax("m1"), (5, 40000)),
+    (samples.softmax("m0"), (40, 5000)), (samples.layer_norm(), (64, 1001)),
+    (samples.layer_norm(), (50, 20000)), (samples.layer_norm("float16"), (5, 60000)),
+    (samples.reduction("m0", "m0"), (1 << 18,)), (samples.reduction("m0 m1 m2", "m1"), (3, 50, 20)),
+]
+
+
+@pytest.mark.parametrize("loop, shape", CASES)
+def test_model_counts_what_the_twin_counts(loop, shape):
+    kernel = schedule(loop, CHIP)
+    sizes = samples.sizes_of(kernel.loop, *shape)
+    inputs, _ = samples.make_inputs(kernel.loop, sizes)
+    want = interp.run(kernel.loop, inputs, sizes)
+    source = print_ascendc(kernel, CHIP)
+    launch = tiling(kernel, sizes, None, CHIP.vector_cores)
+    outputs = [(w.shape, p.dtype) for w, p in zip(want, loop.outputs)]
+    result = run_twin(source.text, source.entry, inputs, outputs, launch.data, launch.blocks, CHIP,
+                      launch.workspace_bytes, False, launch.key)
+    tilings, blocks = solve(kernel, sizes, CHIP.vector_cores)
+    program = kernel.variants[0][tilings[0].variant]
+    rows = bytes_read(program, tilings[0], sizes, blocks, [x.nbytes for x in inputs],
+                      CHIP.l2_served_bytes)
+    assert [round(r) for r, _ in rows] == result.gm_read[:len(inputs)]
+    fetched = result.gm_fetched[:len(inputs)]
+    for (_, have), count, array in zip(rows, fetched, inputs):
+        assert array.nbytes <= count <= have <= max(count * 2, count + 4 * array.nbytes)
