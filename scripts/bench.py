@@ -1,4 +1,4 @@
-"""Measures this package: `bench.py overhead` is what it costs, `bench.py speed` what it gains.
+"""Measures this package: what it costs (`overhead`, `pass`) and what it gains (`speed`).
 
 Everything that is compared runs in one process, in interleaved rounds; medians are printed, so a
 busy machine slows both sides alike.
@@ -15,6 +15,7 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Tuple
 
+import bench_pass
 import bench_speed
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -182,12 +183,12 @@ def pass_overhead() -> Dict[str, float]:
 LIMITS = {"op_over_identity_us": 20.0, "import_s": 0.2, "pass_s": 0.5}
 
 
-def overhead(as_json: bool) -> int:
+def overhead(options: argparse.Namespace) -> int:
     """Print all overheads; 1 when one is above its limit."""
     results = import_overhead()
     results.update(op_overhead())
     results.update(pass_overhead())
-    if as_json:
+    if options.json:
         print(json.dumps(results, indent=2, sort_keys=True))
     else:
         for name, value in results.items():
@@ -202,10 +203,15 @@ def main() -> int:
     commands.required = True
     command = commands.add_parser("overhead", help="cost of the op, the import and the pass")
     command.add_argument("--json", action="store_true", help="print JSON")
+    command.set_defaults(run=overhead)
     command = commands.add_parser("speed", help="fused kernels against TF, XLA and a copy")
     bench_speed.add_arguments(command)
+    command.set_defaults(run=bench_speed.run)
+    command = commands.add_parser("pass", help="time of the pass over growing graphs")
+    bench_pass.add_arguments(command)
+    command.set_defaults(run=bench_pass.run)
     options = parser.parse_args()
-    return bench_speed.run(options) if options.command == "speed" else overhead(options.json)
+    return options.run(options)
 
 
 if __name__ == "__main__":
