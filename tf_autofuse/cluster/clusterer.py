@@ -11,18 +11,16 @@ from __future__ import annotations
 from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.cluster.fusible import SILENT_TYPES, judge
-from tf_autofuse.cluster.legal import check, moved_bytes
+from tf_autofuse.cluster.groups import Gap, GroupGraph
+from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, Candidate, LoweringMemo, lower_legal
 from tf_autofuse.cluster.order import CONTROL_FLOW_TYPES, contexts, topological_order
 from tf_autofuse.cluster.reasons import FuseDecision
 from tf_autofuse.cluster.view import SETTING_ATTRS, GraphView, ViewNode, read_attr
 from tf_autofuse.errors import Unsupported
-from tf_autofuse.loop.lower import LoweredKernel, lower
+from tf_autofuse.loop.lower import LoweredKernel
 from tf_autofuse.loop.source import Operator, TensorRef
 from tf_autofuse.loop.views import VIEW_RULES
 from tf_autofuse.ops import OPS, REDUCE, VIEW
-
-UNKNOWN_SIZE = 1024
-"""What a size of run time counts where bytes are compared."""
 
 
 class Cluster(NamedTuple):
@@ -48,15 +46,8 @@ def find_clusters(view: GraphView, min_ops: int = 2) -> Clustering:
 
 def lower_nodes(view: GraphView, nodes: Sequence[ViewNode]) -> LoweredKernel:
     """Lower a set of nodes (topological order) to a legal kernel; Unsupported when impossible."""
-    return _lower_legal(view, nodes, [view.operator(node) for node in nodes])
-
-
-def _lower_legal(
-    view: GraphView, nodes: Sequence[ViewNode], operators: Sequence[Operator]
-) -> LoweredKernel:
-    lowered = lower(operators, outputs_of(view, nodes), view.infos)
-    check(lowered.kernel)
-    return lowered
+    operators = [view.operator(node) for node in nodes]
+    return lower_legal(operators, outputs_of(view, nodes), view.infos)
 
 
 def outputs_of(view: GraphView, nodes: Sequence[ViewNode]) -> List[TensorRef]:
@@ -80,11 +71,13 @@ class _Clusterer:
         self._alone: Dict[int, FuseDecision] = {}
         self._group: Dict[int, int] = {}
         self._members: Dict[int, List[int]] = {}
-        self._last: Dict[int, int] = {}
         self._settings: Dict[int, tuple] = {}
         self._operators: Dict[int, Operator] = {}
         self._delicate: Dict[int, bool] = {}
-        self._succ: Dict[int, Tuple[int, ...]] = {}
+        self._memo = LoweringMemo(view.infos)
+        self._groups = GroupGraph(
+            self._order, {index: set(view.successors(index)) for index in self._order}
+        )
         self._refused: Dict[Tuple[int, int], Tuple[int, ...]] = {}
         self._apart: Dict[Tuple[int, int], FuseDecision] = {}
 
@@ -109,8 +102,6 @@ class _Clusterer:
     def _start(self, node: ViewNode) -> None:
         self._group[node.index] = node.index
         self._members[node.index] = [node.index]
-        self._last[node.index] = self._rank[node.index]
-        self._succ[node.index] = tuple(set(self._view.successors(node.index)))
         decision = judge(self._view, node)
         if not decision.ok:
             self._leave(node.index, decision)
@@ -176,12 +167,15 @@ class _Clusterer:
 
     def _try_sibling(self, first: int, second: int) -> None:
         left, right = self._group[first], self._group[second]
+        if self._groups.stands_before(right, left):
+            left, right = right, left
+        gap = None if self._groups.leads_to(left, right) else self._groups.gap(left, right)
         decision = self._judge_pair(first, second)
-        if decision.ok and (self._path(left, right) or self._path(right, left)):
+        if decision.ok and gap is None:
             decision = FuseDecision.no("CYCLE", "%s and %s: one waits for the other"
                                        % self._names(first, second))
-        if decision.ok:
-            decision = self._join_if_cheap(first, second, spare=1)
+        if decision.ok and gap is not None:
+            decision = self._join_if_cheap(first, second, gap, spare=1)
         if not decision.ok:
             self._apart[(first, second)] = decision
 
@@ -196,7 +190,7 @@ class _Clusterer:
     def _names(self, first: int, second: int) -> Tuple[str, str]:
         return (self._view.nodes[first].name, self._view.nodes[second].name)
 
-    def _join_if_cheap(self, first: int, second: int, spare: int) -> FuseDecision:
+    def _join_if_cheap(self, first: int, second: int, gap: Gap, spare: int) -> FuseDecision:
         """Join the groups of two operators if that is legal and at least `spare` bytes are saved
         where the kernel needs several nests."""
         left, right = self._group[first], self._group[second]
@@ -209,7 +203,7 @@ class _Clusterer:
         if more + spare > 0:
             return FuseDecision.no("TRAFFIC", "%s and %s: one kernel would move %d bytes more" % (
                 self._names(first, second) + (more,)))
-        self._merge(left, right, members)
+        self._merge(gap, members)
         return FuseDecision.yes()
 
     def _judge_views(self, producer: int, node: ViewNode) -> FuseDecision:
@@ -235,13 +229,14 @@ class _Clusterer:
         if not decision.ok:
             return decision
         first, second = self._group[producer], self._group[consumer]
-        if self._path_around(first, second):
+        gap = self._groups.gap(first, second)
+        if gap is None:
             return FuseDecision.no("CYCLE", "%s and %s: another path joins them"
                                    % self._names(producer, consumer))
         if self._follows(first, second, consumer):
-            self._merge(first, second, self._together(first, second))
+            self._merge(gap, self._together(first, second))
             return FuseDecision.yes()
-        return self._join_if_cheap(producer, consumer, spare=0)
+        return self._join_if_cheap(producer, consumer, gap, spare=0)
 
     def _follows(self, first: int, second: int, consumer: int) -> bool:
         """True for a lone operator that walks just what its producer's group walks.
@@ -261,65 +256,32 @@ class _Clusterer:
 
     def _extra_bytes(self, first: int, second: int, members: Sequence[int]) -> int:
         """Bytes that the joined groups move beyond what they move apart; negative: fewer."""
-        lowered = self._lower(members)
-        nests = check(lowered.kernel)
-        if len(nests) == 1:
+        joined = self._candidate(members)
+        if joined.nests == 1:
             return -1
-        apart = [self._moved(self._lower(self._members[group])) for group in (first, second)]
-        return self._moved(lowered) - sum(apart)
+        apart = [self._candidate(self._members[group]) for group in (first, second)]
+        return joined.moved - sum(candidate.moved for candidate in apart)
 
-    def _moved(self, lowered: LoweredKernel) -> int:
-        sizes = [size if size >= 0 else UNKNOWN_SIZE for size in lowered.sizes]
-        named = dict(zip(lowered.kernel.axes, sizes))
-        return moved_bytes(lowered.kernel, check(lowered.kernel), named)
+    def _candidate(self, members: Sequence[int]) -> Candidate:
+        return self._memo.candidate(*self._operators_and_outputs(members))
 
-    def _lower(self, members: Sequence[int]) -> LoweredKernel:
+    def _operators_and_outputs(
+        self, members: Sequence[int]
+    ) -> Tuple[List[Operator], List[TensorRef]]:
         nodes = [self._view.nodes[index] for index in members]
-        return _lower_legal(self._view, nodes, [self._operators[index] for index in members])
+        return [self._operators[index] for index in members], outputs_of(self._view, nodes)
 
     def _together(self, first: int, second: int) -> List[int]:
         """Members of two groups in topological order."""
         return sorted(self._members[first] + self._members[second], key=self._rank.__getitem__)
 
-    def _merge(self, first: int, second: int, members: List[int]) -> None:
-        for index in self._members.pop(second):
-            self._group[index] = first
-        self._members[first] = members
-        self._delicate[first] |= self._delicate.pop(second)
-        self._last[first] = max(self._last[first], self._last.pop(second))
-
-    def _path(self, first: int, second: int) -> bool:
-        """True when `second` waits for `first`, directly or through other groups."""
-        direct = any(
-            self._group.get(successor) == second
-            for index in self._members[first]
-            for successor in self._succ[index]
-        )
-        return direct or self._path_around(first, second)
-
-    def _path_around(self, first: int, second: int) -> bool:
-        """True when a path leaves `first` and reaches `second` through another group."""
-        limit = self._last[second]
-        stack: List[int] = []
-        seen: Set[int] = {first, second}
-        self._push_groups(first, limit, seen, stack)
-        while stack:
-            group = stack.pop()
-            for index in self._members[group]:
-                if any(self._group.get(s) == second for s in self._succ[index]):
-                    return True
-            self._push_groups(group, limit, seen, stack)
-        return False
-
-    def _push_groups(self, group: int, limit: int, seen: Set[int], stack: List[int]) -> None:
-        for index in self._members[group]:
-            for successor in self._succ[index]:
-                target = self._group.get(successor)
-                # Nothing behind the last member of the target group can lead back to it.
-                if target is None or target in seen or self._rank[successor] > limit:
-                    continue
-                seen.add(target)
-                stack.append(target)
+    def _merge(self, gap: Gap, members: List[int]) -> None:
+        group = self._groups.merge(gap)
+        gone = gap.first if group == gap.second else gap.second
+        for index in self._members.pop(gone):
+            self._group[index] = group
+        self._members[group] = members
+        self._delicate[group] |= self._delicate.pop(gone)
 
     # ---- result ----------------------------------------------------------------------------
 
@@ -375,7 +337,8 @@ class _Clusterer:
     def _finish(self, members: List[int], clusters: List[Cluster]) -> None:
         nodes = tuple(self._view.nodes[index] for index in members)
         try:
-            clusters.append(Cluster(nodes, self._lower(members)))
+            lowered = self._memo.lower(*self._operators_and_outputs(members))
+            clusters.append(Cluster(nodes, lowered))
         except Unsupported as error:
             decision = FuseDecision.no(error.code, str(error))
             self._alone.update((index, decision) for index in members)

@@ -7,15 +7,15 @@ Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", 2006.
 """
 from __future__ import annotations
 
-from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set
+from typing import Dict, Iterator, Mapping, NamedTuple, Optional, Sequence, Set
 
 _SPACE = 1 << 40
-"""Distance of neighbouring labels at first: room for new neighbours in between."""
+"""Distance of neighbouring labels when they are dealt out: room for new neighbours between."""
 
 
 class Gap(NamedTuple):
     """What must move when two groups without a path between them merge: all groups between them
-    that `first` leads to (`behind`), or else all that lead to `second`."""
+    that `first` leads to (`behind`), or else all that lead to `second`. In topological order."""
 
     first: int
     second: int
@@ -24,18 +24,17 @@ class Gap(NamedTuple):
 
 
 class GroupGraph:
-    """Groups are numbered by their nodes; at the start every node is one."""
+    """Groups are numbered by one of their nodes; at the start every node is a group."""
 
     def __init__(self, order: Sequence[int], successors: Mapping[int, Sequence[int]]):
         """`order` is topological; edges against it (back edges of loops) do not count."""
-        self._label: Dict[int, int] = {group: i * _SPACE for i, group in enumerate(order)}
-        self._next: Dict[int, Optional[int]] = dict(zip(order, list(order[1:]) + [None]))
-        self._before: Dict[int, Optional[int]] = dict(zip(order, [None] + list(order[:-1])))
+        self._order = _Order(order)
         self._succ: Dict[int, Set[int]] = {group: set() for group in order}
         self._pred: Dict[int, Set[int]] = {group: set() for group in order}
+        label = self._order.label
         for group in order:
             for target in successors[group]:
-                if self._label.get(target, -1) > self._label[group]:
+                if label.get(target, -1) > label[group]:
                     self._succ[group].add(target)
                     self._pred[target].add(group)
 
@@ -43,69 +42,59 @@ class GroupGraph:
         """Whether `second` reads what `first` makes, without a group between them."""
         return second in self._succ[first]
 
-    def in_order(self, one: int, other: int) -> bool:
-        """Whether `one` stands before `other`, so that no path leads back."""
-        return self._label[one] < self._label[other]
+    def stands_before(self, one: int, other: int) -> bool:
+        """Whether `one` stands before `other` in the order; then no path leads back."""
+        return self._order.label[one] < self._order.label[other]
 
     def gap(self, first: int, second: int) -> Optional[Gap]:
         """None when a path leads from `first` to `second` through a third group.
 
         `first` stands before `second`.
         """
-        ahead: Set[int] = {second}
-        back: Set[int] = {first}
-        forward = self._walk(first, self._succ, ahead, back)
-        backward = self._walk(second, self._pred, back, ahead)
+        ahead: Set[int] = set()
+        back: Set[int] = set()
+        walks = (self._walk(first, second, True, ahead, back),
+                 self._walk(second, first, False, back, ahead))
         while True:
-            met = next(forward, None)
-            if met is None:
-                return Gap(first, second, True, self._sorted(ahead - {second}))
-            if met:
-                return None
-            met = next(backward, None)
-            if met is None:
-                return Gap(first, second, False, self._sorted(back - {first}))
-            if met:
-                return None
+            for walk, behind, seen in zip(walks, (True, False), (ahead, back)):
+                met = next(walk, None)
+                if met:
+                    return None
+                if met is None:
+                    moved = sorted(seen, key=self._order.label.__getitem__)
+                    return Gap(first, second, behind, moved)
 
     def _walk(
-        self, start: int, edges: Dict[int, Set[int]], seen: Set[int], goal: Set[int]
+        self, start: int, end: int, forward: bool, seen: Set[int], goal: Set[int]
     ) -> Iterator[bool]:
-        """One item per edge: whether it ends at a group that the other walk has reached.
-
-        The two ends themselves are in `seen`, and their common edge is passed over.
-        """
-        ends = (start, next(iter(seen)))
-        low, high = sorted(self._label[end] for end in ends)
+        """One item per edge: whether it leads to a group that the other walk has `seen`, or to its
+        start from a third group."""
+        label = self._order.label
+        edges = self._succ if forward else self._pred
+        low, high = sorted((label[start], label[end]))
         stack = [start]
         while stack:
             group = stack.pop()
             for near in edges[group]:
-                if near in goal and not (group == start and near in ends):
+                if near in goal or (near == end and group != start):
                     yield True
-                elif near not in seen and low < self._label[near] < high:
+                elif near not in seen and low < label[near] < high:
                     seen.add(near)
                     stack.append(near)
                 yield False
 
-    def _sorted(self, groups: Set[int]) -> List[int]:
-        return sorted(groups, key=self._label.__getitem__)
-
     def merge(self, gap: Gap) -> int:
         """Make the two groups of `gap` one; its number, which is that of one of them."""
-        place = gap.second if gap.behind else gap.first
+        stays, goes = (gap.second, gap.first) if gap.behind else (gap.first, gap.second)
         for group in gap.moved:
-            self._unlist(group)
-        if gap.behind:
-            self._insert(place, gap.moved, self._next[place])
-        else:
-            self._insert(self._before[place], gap.moved, place)
+            self._order.move(group, stays, gap.behind)
+            stays = group if gap.behind else stays
         keep, drop = gap.first, gap.second
         if self._degree(keep) < self._degree(drop):
             keep, drop = drop, keep
-        if keep != place:
-            self._swap(keep, place)
-        self._unlist(drop)
+        if keep == goes:
+            self._order.move(keep, gap.second if gap.behind else gap.first, gap.behind)
+        self._order.remove(drop)
         self._take_over(keep, drop)
         return keep
 
@@ -113,43 +102,47 @@ class GroupGraph:
         return len(self._succ[group]) + len(self._pred[group])
 
     def _take_over(self, keep: int, drop: int) -> None:
+        """Let all edges of `drop` end at `keep`."""
         for edges, reverse in ((self._succ, self._pred), (self._pred, self._succ)):
             for near in edges.pop(drop):
                 reverse[near].discard(drop)
                 if near != keep:
                     reverse[near].add(keep)
                     edges[keep].add(near)
-            edges[keep].discard(drop)
 
-    # ---- the order: a linked list with labels --------------------------------------------------
 
-    def _swap(self, one: int, other: int) -> None:
-        """Let `one` stand where `other` stands, which leaves the list."""
-        self._unlist(one)
-        before = self._before[other]
-        label = self._label[other]
-        self._unlist(other)
-        self._link(before, one, self._next[before] if before is not None else self._first())
-        self._label[one] = label
+class _Order:
+    """A linked list whose labels grow along it."""
 
-    def _first(self) -> Optional[int]:
-        return next((g for g, before in self._before.items() if before is None), None)
+    def __init__(self, items: Sequence[int]):
+        self.label: Dict[int, int] = {}
+        self._next: Dict[Optional[int], Optional[int]] = {}
+        self._last: Dict[Optional[int], Optional[int]] = {}
+        for one, other in zip([None, *items], [*items, None]):
+            self._next[one], self._last[other] = other, one
+        self._deal()
 
-    def _unlist(self, group: int) -> None:
-        before, after = self._before.pop(group, None), self._next.pop(group, None)
-        if before is not None:
-            self._next[before] = after
-        if after is not None:
-            self._before[after] = before
+    def _deal(self) -> None:
+        """Give out labels anew."""
+        item, label = self._next[None], _SPACE
+        while item is not None:
+            self.label[item] = label
+            item, label = self._next[item], label + _SPACE
 
-    def _link(self, before: Optional[int], group: int, after: Optional[int]) -> None:
-        self._before[group], self._next[group] = before, after
-        if before is not None:
-            self._next[before] = group
-        if after is not None:
-            self._before[after] = group
+    def remove(self, item: int) -> None:
+        before, after = self._last.pop(item), self._next.pop(item)
+        self._next[before], self._last[after] = after, before
+        del self.label[item]
 
-    def _insert(
-        self, before: Optional[int], groups: Sequence[int], after: Optional[int]
-    ) -> None:
-        """Put `groups` between two neighbours, at equal distances."""
+    def move(self, item: int, anchor: int, behind: bool) -> None:
+        """Put `item` right behind, or right before, `anchor`."""
+        self.remove(item)
+        before = anchor if behind else self._last[anchor]
+        after = self._next[anchor] if behind else anchor
+        self._next[before] = self._last[after] = item
+        self._last[item], self._next[item] = before, after
+        low = self.label[before] if before is not None else 0
+        high = self.label[after] if after is not None else low + 2 * _SPACE
+        self.label[item] = (low + high) // 2
+        if not low < self.label[item] < high:
+            self._deal()

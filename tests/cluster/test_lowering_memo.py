@@ -1,0 +1,94 @@
+"""Structurally equal clusters are lowered once, and unequal ones are kept apart."""
+import pytest
+
+from tf_autofuse.cluster import lowering
+from tf_autofuse.errors import Unsupported
+from tf_autofuse.loop.source import Operator, TensorInfo
+
+
+def chain(tag, kind="Exp", dims=(4, 8), const=2.0):
+    """Exp(x * const), whose tensors' names begin with `tag`: operators, outputs, infos."""
+    names = [tag + part for part in ("x", "c", "mul", "exp")]
+    x, c, mul, exp = [(name, 0) for name in names]
+    attrs = {"dst_dtype": "float32"}
+    operators = [
+        Operator(names[2], "Mul", (x, c), attrs, None, dims),
+        Operator(names[3], kind, (mul,), attrs, None, dims),
+    ]
+    infos = {ref: TensorInfo("float32", dims) for ref in (x, mul, exp)}
+    infos[c] = TensorInfo("float32", (), const)
+    return operators, [exp], infos
+
+
+@pytest.fixture
+def lowered(monkeypatch):
+    """What was really lowered."""
+    calls = []
+    original = lowering.lower
+
+    def lower(operators, outputs, infos):
+        calls.append(operators)
+        return original(operators, outputs, infos)
+
+    monkeypatch.setattr(lowering, "lower", lower)
+    return calls
+
+
+def memo_of(*chains):
+    infos = {}
+    for _, _, more in chains:
+        infos.update(more)
+    return lowering.LoweringMemo(infos)
+
+
+def test_equal_structures_are_lowered_once(lowered):
+    first, second = chain("a/"), chain("b/")
+    memo = memo_of(first, second)
+    memo.candidate(*first[:2])
+    kernel = memo.lower(*second[:2])
+    assert len(lowered) == 1
+    assert kernel.inputs == (("b/x", 0),) and kernel.outputs == (("b/exp", 0),)
+    assert {value.origin for value in kernel.kernel.body} == {"b/mul", "b/exp"}
+    assert kernel.kernel == memo.lower(*first[:2]).kernel
+    assert kernel == lowering.lower_legal(*second)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"kind": "Log"}, {"dims": (8, 4)}, {"dims": (4, -7)}, {"const": -2.0}],
+    ids=["type", "dims", "symbol", "const"],
+)
+def test_other_structures_are_lowered_again(lowered, other):
+    first, second = chain("a/"), chain("b/", **other)
+    memo = memo_of(first, second)
+    memo.candidate(*first[:2])
+    memo.candidate(*second[:2])
+    assert len(lowered) == 2
+
+
+def test_symbols_are_compared_by_place(lowered):
+    chains = [chain("a/", dims=(-5, -5)), chain("b/", dims=(-6, -6)), chain("c/", dims=(-5, -6))]
+    memo = memo_of(*chains)
+    sizes = [memo.lower(operators, outputs).sizes for operators, outputs, _ in chains]
+    assert sizes == [(-5, -5), (-6, -6), (-5, -6)]
+    assert len(lowered) == 2
+
+
+def test_zeros_of_both_signs_are_two_structures(lowered):
+    first, second = chain("a/", const=0.0), chain("b/", const=-0.0)
+    memo = memo_of(first, second)
+    memo.candidate(*first[:2])
+    memo.candidate(*second[:2])
+    assert len(lowered) == 2
+
+
+def test_a_refusal_is_remembered_and_names_the_nodes_of_each(lowered):
+    first, second = chain("a/", kind="ReduceSum"), chain("b/", kind="ReduceSum")
+    memo = memo_of(first, second)
+    messages = []
+    for operators, outputs, _ in (first, second):
+        with pytest.raises(Unsupported) as refusal:
+            memo.candidate(operators, outputs)
+        messages.append(str(refusal.value))
+    assert "a/" in messages[0] and messages[1] == messages[0].replace("a/", "b/")
+    assert len(lowered) == 1
