@@ -38,8 +38,8 @@ def problems_of(name, kernels):
 
 def test_every_example_and_mode_is_listed():
     titles = [e.title for e in runner.EXAMPLES]
-    assert len(titles) == len(set(titles)) == 8
-    assert len({e.folder for e in runner.EXAMPLES}) == 8
+    assert len(titles) == len(set(titles)) == 14
+    assert len({e.folder for e in runner.EXAMPLES}) == 14
     for e in runner.EXAMPLES:
         assert os.path.exists(e.script)
 
