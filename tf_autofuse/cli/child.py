@@ -6,7 +6,7 @@ import argparse
 import os
 import subprocess
 import sys
-from typing import Dict, List, NamedTuple, Optional, Sequence
+from typing import IO, Dict, List, NamedTuple, Optional, Sequence
 
 from tf_autofuse import flags
 from tf_autofuse.errors import AutofuseError
@@ -47,10 +47,11 @@ def run_script(
     script: Script,
     options: Sequence[str],
     environment: Optional[Dict[str, str]] = None,
+    stdout: Optional[IO[str]] = None,
 ) -> int:
-    """Run it to its end, with our terminal; its exit code."""
+    """Run it to its end, with our terminal (or its output to `stdout`); its exit code."""
     command = [sys.executable, "-m", "tf_autofuse.cli", "run"] + list(options)
     if script.flags is not None:
         command.append("--flags={}".format(script.flags))
     env = dict(os.environ, **(environment or {}))
-    return subprocess.call(command + script.words(), env=env)
+    return subprocess.call(command + script.words(), env=env, stdout=stdout)

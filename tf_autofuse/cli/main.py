@@ -7,11 +7,11 @@ import sys
 from typing import List, Optional
 
 import tf_autofuse
-from tf_autofuse.cli import env, fuse, report, run, verify, words
+from tf_autofuse.cli import env, fuse, profile, report, run, verify, words
 from tf_autofuse.errors import AutofuseError
 
 BAD_INPUT = 2
-COMMANDS = (run, fuse, verify, report, env)
+COMMANDS = (run, fuse, verify, report, profile, env)
 
 
 def main(argv: Optional[List[str]] = None) -> int:

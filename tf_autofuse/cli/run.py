@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from typing import Any, Dict
+from typing import Any, Dict, List, Optional
 
 import tf_autofuse
 from tf_autofuse import flags, standins
@@ -29,6 +29,7 @@ def add_parser(commands: Any) -> None:
     )
     parser.add_argument("--report", metavar="FILE", help="write the report as JSON")
     parser.add_argument("--dump", metavar="DIR", help="write GE graph dumps into this folder")
+    parser.add_argument("--times", metavar="FILE", help="write how long every operator took (JSON)")
     parser.add_argument("--quiet", action="store_true", help="print no summary")
     parser.add_argument("target", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(execute=execute)
@@ -41,9 +42,12 @@ def execute(options: argparse.Namespace) -> int:
     chosen = _chosen_flags(options)
     _prepare_dumps(options.dump)
     standins.offer()
+    timer = _Timer() if options.times else None
     if chosen is not None:
         script.when_imported("tensorflow", lambda: tf_autofuse.enable(chosen))
     code = job.run()
+    if timer is not None:
+        _write_json(options.times, "times", [list(item) for item in timer.stop()])
     if chosen is not None:
         _finish(options)
     return code
@@ -78,14 +82,35 @@ def _prepare_dumps(folder: str) -> None:
 def _finish(options: argparse.Namespace) -> None:
     report = tf_autofuse.report()
     if options.report:
-        try:
-            with open(options.report, "w", encoding="utf-8") as file:
-                json.dump(report.to_dict(), file, indent=2)
-                file.write("\n")
-        except OSError as error:
-            raise AutofuseError("the report cannot be written: {}".format(error)) from error
+        _write_json(options.report, "report", report.to_dict(), indent=2)
     for line in summary_lines(report):
         _say(options, line)
+
+
+class _Timer:
+    """Times operators from the moment when the script has imported TensorFlow."""
+
+    def __init__(self) -> None:
+        self._timer: Any = None
+        script.when_imported("tensorflow", self._start)
+
+    def _start(self) -> None:
+        from tf_autofuse.frontend.tensorflow.op_times import OpTimer
+
+        self._timer = OpTimer()
+        self._timer.start()
+
+    def stop(self) -> List[Any]:
+        return [] if self._timer is None else self._timer.stop()
+
+
+def _write_json(path: str, what: str, plain: Any, indent: Optional[int] = None) -> None:
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(plain, file, indent=indent)
+            file.write("\n")
+    except OSError as error:
+        raise AutofuseError("the {} cannot be written: {}".format(what, error)) from error
 
 
 def _say(options: argparse.Namespace, text: str) -> None:

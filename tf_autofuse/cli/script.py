@@ -91,7 +91,7 @@ class _Watcher:
         execute = loader.exec_module
 
         def exec_module(module: Any) -> None:
-            del loader.exec_module
+            vars(loader).pop("exec_module", None)  # two actions may wait for one module
             execute(module)
             self._action()
 

@@ -6,7 +6,7 @@ from typing import List, Tuple
 
 _RUN = "run"
 _SCRIPT_COMMANDS = ("report", "profile")
-_RUN_VALUES = ("--flags", "--report", "--dump")
+_RUN_VALUES = ("--flags", "--report", "--dump", "--times")
 
 
 def prepare(argv: List[str]) -> Tuple[List[str], List[str]]:
