@@ -8,6 +8,14 @@ from typing import Any
 
 from tf_autofuse.errors import AutofuseError
 
+_EXAMPLES = """examples:
+  DUMP_GE_GRAPH=1 tf-autofuse run --dump dumps train.py
+  tf-autofuse verify dumps
+  tf-autofuse verify dumps --numeric --seed 7 --json
+
+exit code: 0 something fused and all holds; 1 nothing fused or a problem; 2 a dump is damaged or
+missing."""
+
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of ``tf-autofuse``."""
@@ -15,10 +23,18 @@ def add_parser(commands: Any) -> None:
         "verify",
         help="check graph dumps before and after fusing",
         description="Reads the graph dumps in a folder, lists every fused node with its original "
-        "operators and compares the graphs before and after. Exit code 0: something fused and all "
-        "holds; 1: nothing fused or a problem; 2: a dump is damaged or missing.",
+        "operators and compares the graphs before and after.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("dir", metavar="DIR", help="folder of the dumps")
+    parser.add_argument(
+        "--numeric",
+        action="store_true",
+        help="run every kernel and its operators on random numbers as well; dumps with weights "
+        "(DUMP_GE_GRAPH=1) hold the constants that this needs",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random numbers")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.set_defaults(execute=execute)
 
@@ -30,5 +46,20 @@ def execute(options: argparse.Namespace) -> int:
     if not os.path.isdir(options.dir):
         raise AutofuseError("no such folder: {}".format(options.dir))
     result = verify_dumps(options.dir)
+    if options.numeric:
+        _run_kernels(options, result)
     print((render_json if options.json else render_text)(result).rstrip())
     return result.exit_code
+
+
+def _run_kernels(options: argparse.Namespace, result: Any) -> None:
+    """Add what comes of running the kernels; a kernel that is wrong is a problem."""
+    from tf_autofuse.verify import graph_pairs
+    from tf_autofuse.verify.numeric import check_numbers
+
+    for pair in graph_pairs(options.dir):
+        if pair.before is not None and pair.after is not None:
+            result.numeric += check_numbers(pair.before, pair.after, options.seed)
+    for check in result.numeric:
+        if check.problem:
+            result.problems.append("numbers of {}: {}".format(check.name, check.problem))

@@ -34,14 +34,28 @@ class FusedNode:
     outputs: List[TensorInfo]
 
 
+@dataclass(frozen=True)
+class NumericCheck:
+    """A fused node run on random numbers: how often, the largest error in units in the last place
+    of the largest value, what is wrong or "", and a note, such as why it was not run."""
+
+    name: str
+    trials: int
+    worst_ulp: float
+    problem: str
+    note: str
+
+
 @dataclass
 class VerifyResult:
-    """Fused nodes, problems as sentences, operators that became dead, and the files compared."""
+    """Fused nodes, problems as sentences, operators that became dead, the files compared, and what
+    came of running the kernels."""
 
     fused: List[FusedNode] = field(default_factory=list)
     problems: List[str] = field(default_factory=list)
     dead: List[str] = field(default_factory=list)
     files: List[str] = field(default_factory=list)
+    numeric: List[NumericCheck] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -74,6 +88,8 @@ def render_text(result: VerifyResult) -> str:
             lines.extend(
                 "  {} {} {} {}".format(mark, end.name, end.dtype, _shape(end.shape)) for end in ends
             )
+    for check in result.numeric:
+        lines.append(_numeric_line(check))
     for name in result.dead:
         lines.append("dead: {}".format(name))
     for problem in result.problems:
@@ -87,6 +103,14 @@ def render_text(result: VerifyResult) -> str:
         )
     )
     return "\n".join(lines) + "\n"
+
+
+def _numeric_line(check: NumericCheck) -> str:
+    said = check.problem or check.note
+    if check.trials and not check.problem:
+        said = "{} trials, at most {:.2g} ulp".format(check.trials, check.worst_ulp)
+        said += ", {}".format(check.note) if check.note else ""
+    return "numbers {}: {}".format(check.name, said)
 
 
 def _shape(dims: List[int]) -> str:
