@@ -57,7 +57,7 @@ def _floats(
     unit = float(_ulp(np.max(np.abs(exact[finite])), dtype))
     worst = float(ours.max()) / unit
     too_wide = ours.max() > 2 * theirs.max() + unit
-    if too_wide or _rms(ours) > 1.05 * _rms(theirs) + 0.5 * unit:
+    if too_wide or _rms(ours) > 1.05 * _rms(theirs) + unit:
         text = "off by {:.3g} at most, its operators one by one by {:.3g}"
         return text.format(float(ours.max()), float(theirs.max())), worst
     return "", worst
