@@ -5,10 +5,10 @@ from typing import Any, Dict, List, NamedTuple, Tuple
 
 from tf_autofuse.autofuse.api import api_of, build_like
 from tf_autofuse.cluster.clusterer import Cluster
-from tf_autofuse.cluster.view import GraphView, read_attr
+from tf_autofuse.cluster.view import GraphView, ViewNode, read_attr
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.ge.builder import GraphBuilder
-from tf_autofuse.ge.reading import dims_of
+from tf_autofuse.ge.reading import CONST_TYPES, dims_of
 from tf_autofuse.ge.tensor import TensorDesc
 from tf_autofuse.ge.types import DataType, Format
 from tf_autofuse.loop.source import TensorRef
@@ -34,13 +34,40 @@ def replace_cluster(
 
     The order of the fused node's inputs and outputs is that of the lowered kernel.
     """
+    ports = _outside_ports(cluster)
+    cut = [edge for edge in _held_edges(view, cluster) if edge[2] not in cluster.lowered.inputs]
+    for node, port, (name, out_port) in cut:
+        graph.remove_edge(view.node(name).handle, out_port, node.handle, port)
+        ports[(name, out_port)].remove((node.handle, port))
+    try:
+        _replace(graph, view, cluster, fused, context, ports)
+    except Unsupported:
+        for node, port, (name, out_port) in cut:
+            graph.add_data_edge(view.node(name).handle, out_port, node.handle, port)
+        raise
+
+
+def _held_edges(
+    view: GraphView, cluster: Cluster
+) -> List[Tuple[ViewNode, int, TensorRef]]:
+    """Edges from constants that wait for something, which may be the kernel that holds them."""
+    return [
+        (node, port, ref)
+        for node in cluster.nodes
+        for port, ref in enumerate(node.inputs)
+        if ref is not None and view.node(ref[0]).type in CONST_TYPES
+        and view.node(ref[0]).controls_in
+    ]
+
+
+def _replace(graph, view, cluster, fused, context, ports) -> None:
     api = api_of(graph)
     handles = [node.handle for node in cluster.nodes]
     if api.can_fuse is not None:
         verdict = api.can_fuse(handles)
         if not verdict.ok:
             raise Unsupported(verdict.reason, node=fused.name, code="REWRITE")
-    ports = _outside_ports(cluster)
+    ports = {ref: edges for ref, edges in ports.items() if edges}
     # The rewriter wants every outside input of the cluster in the boundary, also constants that
     # the kernel holds itself; those become Data nodes that nothing reads.
     unread = [ref for ref in ports if ref not in cluster.lowered.inputs]

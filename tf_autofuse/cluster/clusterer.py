@@ -11,16 +11,20 @@ from __future__ import annotations
 from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.cluster.fusible import SILENT_TYPES, judge
-from tf_autofuse.cluster.groups import Gap, GroupGraph
+from tf_autofuse.cluster.groups import GroupGraph
 from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, Candidate, LoweringMemo, lower_legal
 from tf_autofuse.cluster.order import CONTROL_FLOW_TYPES, contexts, topological_order
 from tf_autofuse.cluster.reasons import FuseDecision
 from tf_autofuse.cluster.view import SETTING_ATTRS, GraphView, ViewNode, read_attr
 from tf_autofuse.errors import Unsupported
+from tf_autofuse.ge.reading import CONST_TYPES
 from tf_autofuse.loop.lower import LoweredKernel
 from tf_autofuse.loop.source import Operator, TensorRef
 from tf_autofuse.loop.views import VIEW_RULES
 from tf_autofuse.ops import OPS, REDUCE, VIEW
+
+MOST_BETWEEN = 200
+"""Groups looked at for a way to join what lies between two groups; bounds the time it takes."""
 
 
 class Cluster(NamedTuple):
@@ -174,8 +178,8 @@ class _Clusterer:
         if decision.ok and gap is None:
             decision = FuseDecision.no("CYCLE", "%s and %s: one waits for the other"
                                        % self._names(first, second))
-        if decision.ok and gap is not None:
-            decision = self._join_if_cheap(first, second, gap, spare=1)
+        if decision.ok:
+            decision = self._join_if_cheap(first, second, (left, right), spare=1)
         if not decision.ok:
             self._apart[(first, second)] = decision
 
@@ -190,20 +194,23 @@ class _Clusterer:
     def _names(self, first: int, second: int) -> Tuple[str, str]:
         return (self._view.nodes[first].name, self._view.nodes[second].name)
 
-    def _join_if_cheap(self, first: int, second: int, gap: Gap, spare: int) -> FuseDecision:
-        """Join the groups of two operators if that is legal and at least `spare` bytes are saved
-        where the kernel needs several nests."""
-        left, right = self._group[first], self._group[second]
-        members = self._together(left, right)
+    def _join_if_cheap(
+        self, first: int, second: int, groups: Sequence[int], spare: int, held: Sequence[int] = ()
+    ) -> FuseDecision:
+        """Join `groups`, among them those of two operators, if that is legal and at least `spare`
+        bytes are saved where the kernel needs several nests; `held` as `_closed` gives it."""
         try:
-            more = self._extra_bytes(left, right, members)
+            more = self._extra_bytes(groups)
         except Unsupported as error:
             return FuseDecision.no(
                 error.code, "%s and %s: %s" % (self._names(first, second) + (error.message,)))
         if more + spare > 0:
             return FuseDecision.no("TRAFFIC", "%s and %s: one kernel would move %d bytes more" % (
                 self._names(first, second) + (more,)))
-        self._merge(gap, members)
+        for constant in held:
+            for group in groups:
+                self._groups.cut(constant, group)
+        self._merge(groups)
         return FuseDecision.yes()
 
     def _judge_views(self, producer: int, node: ViewNode) -> FuseDecision:
@@ -228,15 +235,41 @@ class _Clusterer:
         decision = self._judge_pair(producer, consumer)
         if not decision.ok:
             return decision
-        first, second = self._group[producer], self._group[consumer]
-        gap = self._groups.gap(first, second)
-        if gap is None:
+        pair = (self._group[producer], self._group[consumer])
+        if self._groups.gap(*pair) is not None:
+            if self._follows(pair[0], pair[1], consumer):
+                self._merge(pair)
+                return FuseDecision.yes()
+            return self._join_if_cheap(producer, consumer, pair, spare=0)
+        groups, held = self._closed(pair, producer)
+        if not groups:
             return FuseDecision.no("CYCLE", "%s and %s: another path joins them"
                                    % self._names(producer, consumer))
-        if self._follows(first, second, consumer):
-            self._merge(gap, self._together(first, second))
-            return FuseDecision.yes()
-        return self._join_if_cheap(producer, consumer, gap, spare=0)
+        return self._join_if_cheap(producer, consumer, groups, spare=0, held=held)
+
+    def _closed(
+        self, pair: Tuple[int, int], producer: int
+    ) -> Tuple[Sequence[int], Sequence[int]]:
+        """The groups of a pair with all groups on paths between them, in topological order, and
+        the constants between them that the kernel holds; no groups when something else is there."""
+        found = self._groups.between(pair[0], pair[1], MOST_BETWEEN)
+        if found is None:
+            return (), ()
+        inside = {group for group in found
+                  if group in self._operators and self._judge_pair(group, producer).ok}
+        union = inside.union(pair)
+        held = sorted(found - inside)
+        if not all(self._is_held(other, union) for other in held):
+            return (), ()
+        return self._groups.in_order(union), held
+
+    def _is_held(self, index: int, union: Set[int]) -> bool:
+        """Whether a constant that waits for the kernel is no input of it: all readers among the
+        groups of `union` hold its value."""
+        node = self._view.nodes[index]
+        readers = [i for i in self._view.successors(index) if self._group.get(i) in union]
+        return node.type in CONST_TYPES and not set(readers) & set(node.controls_out) and all(
+            self._view.holds(self._view.nodes[reader], (node.name, 0)) for reader in readers)
 
     def _follows(self, first: int, second: int, consumer: int) -> bool:
         """True for a lone operator that walks just what its producer's group walks.
@@ -254,12 +287,15 @@ class _Clusterer:
             return False
         return not (self._delicate[first] or self._delicate[second])
 
-    def _extra_bytes(self, first: int, second: int, members: Sequence[int]) -> int:
+    def _extra_bytes(self, groups: Sequence[int]) -> int:
         """Bytes that the joined groups move beyond what they move apart; negative: fewer."""
-        joined = self._candidate(members)
+        joined = self._candidate(self._together(groups))
         if joined.nests == 1:
             return -1
-        apart = [self._candidate(self._members[group]) for group in (first, second)]
+        try:
+            apart = [self._candidate(self._members[group]) for group in groups]
+        except Unsupported:  # a group that is no kernel by itself: a broadcast before its readers
+            return -1
         return joined.moved - sum(candidate.moved for candidate in apart)
 
     def _candidate(self, members: Sequence[int]) -> Candidate:
@@ -271,17 +307,25 @@ class _Clusterer:
         nodes = [self._view.nodes[index] for index in members]
         return [self._operators[index] for index in members], outputs_of(self._view, nodes)
 
-    def _together(self, first: int, second: int) -> List[int]:
-        """Members of two groups in topological order."""
-        return sorted(self._members[first] + self._members[second], key=self._rank.__getitem__)
+    def _together(self, groups: Sequence[int]) -> List[int]:
+        """Members of several groups in topological order."""
+        members = [index for group in groups for index in self._members[group]]
+        return sorted(members, key=self._rank.__getitem__)
 
-    def _merge(self, gap: Gap, members: List[int]) -> None:
-        group = self._groups.merge(gap)
-        gone = gap.first if group == gap.second else gap.second
-        for index in self._members.pop(gone):
-            self._group[index] = group
-        self._members[group] = members
-        self._delicate[group] |= self._delicate.pop(gone)
+    def _merge(self, groups: Sequence[int]) -> None:
+        """Make groups in topological order, with nothing else between them, one."""
+        members = self._together(groups)
+        kept = groups[0]
+        for other in groups[1:]:
+            gap = self._groups.gap(kept, other)
+            assert gap is not None
+            group = self._groups.merge(gap)
+            gone = kept if group == other else other
+            for index in self._members.pop(gone):
+                self._group[index] = group
+            self._members[group] = members
+            self._delicate[group] |= self._delicate.pop(gone)
+            kept = group
 
     # ---- result ----------------------------------------------------------------------------
 

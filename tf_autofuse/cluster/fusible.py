@@ -63,7 +63,10 @@ def _tensors(view: GraphView, node: ViewNode) -> Optional[FuseDecision]:
     for ref in refs:
         if view.infos[ref].dims is None:
             return FuseDecision.no("RANK", "%s:%d has unknown rank" % ref)
-    if all(view.nodes[view.index[ref[0]]].type in ("Const", "Constant") for ref in refs):
+    splat = info.lower == "broadcast" and first.const is not None
+    if not splat and all(
+        view.nodes[view.index[ref[0]]].type in ("Const", "Constant") for ref in refs
+    ):
         return FuseDecision.no("CONSTANT", "%s has only constant inputs" % node.name)
     for ref in [(node.name, 0)] + refs:
         layout = getattr(view.descs[ref].format, "name", str(view.descs[ref].format))

@@ -7,7 +7,7 @@ Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", 2006.
 """
 from __future__ import annotations
 
-from typing import Dict, Iterator, Mapping, NamedTuple, Optional, Sequence, Set
+from typing import Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set
 
 _SPACE = 1 << 40
 """Distance of neighbouring labels when they are dealt out: room for new neighbours between."""
@@ -82,6 +82,34 @@ class GroupGraph:
                     seen.add(near)
                     stack.append(near)
                 yield False
+
+    def between(self, first: int, second: int, most: int) -> Optional[Set[int]]:
+        """The groups on paths from `first` to `second`; None when more than `most` have to be
+        looked at."""
+        label = self._order.label
+        low, high = label[first], label[second]
+        found: List[Set[int]] = []
+        for start, edges in ((first, self._succ), (second, self._pred)):
+            seen: Set[int] = set()
+            stack = [start]
+            while stack:
+                for near in edges[stack.pop()]:
+                    if near not in seen and low < label[near] < high:
+                        seen.add(near)
+                        stack.append(near)
+                if len(seen) > most:
+                    return None
+            found.append(seen)
+        return found[0] & found[1]
+
+    def in_order(self, groups: Iterable[int]) -> List[int]:
+        """`groups` in the topological order."""
+        return sorted(groups, key=self._order.label.__getitem__)
+
+    def cut(self, source: int, target: int) -> None:
+        """Forget that `target` reads what `source` makes."""
+        self._succ[source].discard(target)
+        self._pred[target].discard(source)
 
     def merge(self, gap: Gap) -> int:
         """Make the two groups of `gap` one; its number, which is that of one of them."""

@@ -76,6 +76,16 @@ class GraphView:
         data = [self.index[ref[0]] for ref in node.inputs if ref is not None]
         return data + list(node.controls_in)
 
+    def holds(self, node: ViewNode, ref: TensorRef) -> bool:
+        """Whether a kernel with `node` knows what `ref` gives it: a one-element constant, or a
+        parameter (axes, a shape), which lowering takes from the graph."""
+        info = OPS.get(node.type)
+        if info is None:
+            return False
+        ports = [port for port, read in enumerate(node.inputs) if read == ref]
+        return self.infos[ref].const is not None or bool(
+            info.data and all(port >= info.data for port in ports))
+
     # ---- reading ---------------------------------------------------------------------------
 
     def _read(self, index: int, handle: Any) -> ViewNode:

@@ -42,10 +42,9 @@ class NestPrinter(ValuePrinter):
         values = needed(self.loop, roots)
         costly: Set[str] = set()
         for value in values:
-            heavy = isinstance(value, Map) and value.op in HEAVY
-            if value.axes == (self.nest.inner,) and self.level[value.name] == 0:
-                if heavy or set(value.args) & costly:
-                    costly.add(value.name)
+            dear = isinstance(value, Map) and value.op in HEAVY or set(value.args) & costly
+            if dear and value.axes == (self.nest.inner,) and self.level[value.name] == 0:
+                costly.add(value.name)
         users = {arg for v in values if v.name not in costly for arg in v.args} | set(roots)
         return [v for v in values if v.name in costly & users]
 
