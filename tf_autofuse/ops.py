@@ -116,6 +116,7 @@ _ROWS = (
     _row("Digamma", ELEMENTWISE, SPECIAL, "map:digamma"),
     _row("Relu6", ELEMENTWISE, NUMERIC, "relu6"),
     _row("LeakyRelu", ELEMENTWISE, FLOAT, "leaky_relu", attrs=_SLOPE),
+    _row("Swish", ELEMENTWISE, FLOAT, "swish", "_MklSwish"),
     _row("Elu", ELEMENTWISE, FLOAT, "elu", attrs=_SCALES),
     _row("Selu", ELEMENTWISE, FLOAT, "map:selu"),
     _row("Softplus", ELEMENTWISE, FLOAT, "map:softplus"),

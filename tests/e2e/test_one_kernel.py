@@ -20,9 +20,6 @@ pytestmark = [
 SINGLE = {"softmax", "log_softmax", "softmax_cross_entropy"}
 """One operator of TensorFlow's own, besides views."""
 
-TWO_WALKS = {}
-"""Bytes over the least possible where a kernel walks its inputs twice, by pattern."""
-
 
 def run(name, arrays):
     """Results of a pattern in a new graph, as numpy arrays."""
@@ -44,7 +41,8 @@ def fused(name, arrays):
     report = tf_autofuse.report()
     used = [entry for entry in report.kernels if entry.calls > before.get(entry.name, 0)]
     inside = {op for entry in used for op in entry.op_names}
-    alone = [entry for entry in report.unfused[known:] if entry.node not in inside
+    alone = [entry for entry in report.unfused[known:]
+             if entry.node not in inside and entry.code != "CONSTANT"
              and (entry.op_type not in OPS or OPS[entry.op_type].kind != VIEW)]
     return results, used, alone
 
@@ -58,12 +56,9 @@ def test_one_kernel(name, dtype):
         expected = run(name, arrays)
         reference = run(name, [array.astype("float64") for array in arrays])
         got, used, alone = fused(name, arrays)
-        assert [entry.op_types for entry in used] and len(used) == 1, (used, alone)
-        assert not alone
+        assert len(used) == 1 and not alone, ([entry.op_types for entry in used], alone)
         (entry,) = used
-        limit = TWO_WALKS.get(name, 1.02)
-        assert entry.gm_bytes <= limit * entry.gm_lower_bound, (
-            entry.gm_bytes / entry.gm_lower_bound)
+        assert entry.gm_bytes <= 1.02 * entry.gm_lower_bound
         for ours, theirs, exact in zip(got, expected, reference):
             assert_as_accurate(ours, theirs, exact, theirs.dtype.name, composed=True)
 

@@ -20,6 +20,7 @@ FRAMEWORK_TENSORFLOW = 3
 RENAMED: Dict[str, str] = {
     "Placeholder": "Data",
     "_Arg": "Data",
+    "_MklSwish": "Swish",
     "VariableV2": "Variable",
     "VarHandleOp": "Variable",
     "TemporaryVariable": "Variable",

@@ -29,6 +29,13 @@ def lower_relu6(low, op: Operator, _: str):
     return low.map("min", [lower_relu(low, op, ""), const(low, low.tensor(op.inputs[0]), 6)])
 
 
+def lower_swish(low, op: Operator, _: str):
+    """x * sigmoid(x), rounded once"""
+    (x,) = args_of(low, op)
+    wide = low.widen(x)
+    return low.cast(low.map("mul", [wide, low.map("sigmoid", [wide])]), x.dtype)
+
+
 def lower_elu(low, op: Operator, _: str):
     """x, or e^x - 1 below 0; GE's alpha and scales must be 1."""
     require(op, alpha=1.0, scale=1.0, input_scale=1.0)
@@ -89,6 +96,7 @@ def lower_gradient(low, op: Operator, name: str):
 ACTIVATIONS: Dict[str, Callable] = {
     "relu": lower_relu,
     "relu6": lower_relu6,
+    "swish": lower_swish,
     "elu": lower_elu,
     "leaky_relu": lower_leaky_relu,
     "leaky_relu_grad": lower_leaky_relu_grad,
