@@ -161,13 +161,14 @@ missing_python() {
   esac
 }
 
-# The random-graph tests, which need hypothesis, and those of pages in a browser run on the latest
-# TensorFlow only.
+# What tests of random graphs (hypothesis), of special functions (mpmath) and of pages in a browser
+# need; they run on the latest TensorFlow only.
 test_tools() {
   case "$1" in
     tf1) echo pytest==7.4.4 ;;
     tf2) echo 'pytest<9' ;;
-    *) printf '%s\n' 'pytest<9' 'hypothesis>=6.100' 'selenium>=4.20' 'netron>=7' ;;
+    *) printf '%s\n' 'pytest<9' 'hypothesis>=6.100' 'selenium>=4.20' 'netron>=7' \
+      mpmath ;;
   esac
 }
 

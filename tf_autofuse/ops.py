@@ -23,6 +23,8 @@ SIGNED_NUMERIC = FLOAT | SIGNED
 EVERY = NUMERIC | BOOL
 # Types of TensorFlow kernels that exist for few integers only.
 INT32_64 = frozenset(("int32", "int64"))
+FLOAT32 = frozenset(("float32",))
+NORMAL = frozenset(("float32", "float16", "bfloat16"))
 SPECIAL = WIDE_FLOAT | frozenset(("float16",))
 
 
@@ -65,6 +67,9 @@ _KEEP_AXES = ("keep_dims", "axes")
 _FORMAT = ("data_format",)
 _SLOPE = ("negative_slope",)
 _SCALES = ("alpha", "scale", "input_scale")
+_QUANT = ("num_bits", "narrow_range")
+_RANGE = _QUANT + ("signed_input", "range_given", "round_mode", "axis")
+_NORM = _FORMAT + ("epsilon", "is_training")
 
 
 _ROWS = (
@@ -72,6 +77,10 @@ _ROWS = (
     _row("Identity", VIEW, EVERY, "same"),
     _row("StopGradient", VIEW, EVERY, "same"),
     _row("PreventGradient", VIEW, EVERY, "same"),
+    _row("Snapshot", VIEW, EVERY, "same"),
+    _row("GuaranteeConst", VIEW, EVERY, "same"),
+    _row("DebugGradientIdentity", VIEW, EVERY, "same"),
+    _row("EnsureShape", VIEW, EVERY, "ensure_shape", attrs=("shape",)),
     _row("Reshape", VIEW, EVERY, "reshape", data=1),
     _row("ExpandDims", VIEW, EVERY, "reshape", data=1),
     _row("Squeeze", VIEW, EVERY, "reshape", data=1),
@@ -114,6 +123,23 @@ _ROWS = (
     _row("Ndtri", ELEMENTWISE, WIDE_FLOAT, "map:ndtri"),
     _row("Lgamma", ELEMENTWISE, SPECIAL, "map:lgamma"),
     _row("Digamma", ELEMENTWISE, SPECIAL, "map:digamma"),
+    _row("BesselI0", ELEMENTWISE, SPECIAL, "map:bessel_i0"),
+    _row("BesselI1", ELEMENTWISE, SPECIAL, "map:bessel_i1"),
+    _row("BesselI0e", ELEMENTWISE, SPECIAL, "map:bessel_i0e"),
+    _row("BesselI1e", ELEMENTWISE, SPECIAL, "map:bessel_i1e"),
+    _row("BesselK0", ELEMENTWISE, SPECIAL, "map:bessel_k0"),
+    _row("BesselK1", ELEMENTWISE, SPECIAL, "map:bessel_k1"),
+    _row("BesselK0e", ELEMENTWISE, SPECIAL, "map:bessel_k0e"),
+    _row("BesselK1e", ELEMENTWISE, SPECIAL, "map:bessel_k1e"),
+    _row("BesselJ0", ELEMENTWISE, SPECIAL, "map:bessel_j0"),
+    _row("BesselJ1", ELEMENTWISE, SPECIAL, "map:bessel_j1"),
+    _row("BesselY0", ELEMENTWISE, SPECIAL, "map:bessel_y0"),
+    _row("BesselY1", ELEMENTWISE, SPECIAL, "map:bessel_y1"),
+    _row("Dawsn", ELEMENTWISE, WIDE_FLOAT, "map:dawsn"),
+    _row("Spence", ELEMENTWISE, WIDE_FLOAT, "map:spence"),
+    _row("Expint", ELEMENTWISE, WIDE_FLOAT, "map:expint"),
+    _row("FresnelCos", ELEMENTWISE, WIDE_FLOAT, "map:fresnel_cos"),
+    _row("FresnelSin", ELEMENTWISE, WIDE_FLOAT, "map:fresnel_sin"),
     _row("Relu6", ELEMENTWISE, NUMERIC, "relu6"),
     _row("LeakyRelu", ELEMENTWISE, FLOAT, "leaky_relu", attrs=_SLOPE),
     _row("Swish", ELEMENTWISE, FLOAT, "swish", "_MklSwish"),
@@ -130,6 +156,31 @@ _ROWS = (
     _row("PopulationCount", ELEMENTWISE, INTS, "count_bits"),
     _row("LogicalNot", ELEMENTWISE, BOOL, "map:not"),
     _row("Cast", ELEMENTWISE, EVERY, "cast"),
+    _row("Bitcast", ELEMENTWISE, NUMERIC, "bitcast"),
+    _row("Bucketize", ELEMENTWISE, WIDE_FLOAT | INT32_64, "bucketize", attrs=("boundaries",)),
+    _row("MatrixBandPart", ELEMENTWISE, EVERY, "band_part"),
+    _row("MatrixSetDiag", ELEMENTWISE, EVERY, "set_diag"),
+    _row("MatrixSetDiagV2", ELEMENTWISE, EVERY, "set_diag"),
+    _row("MatrixSetDiagV3", ELEMENTWISE, EVERY, "set_diag"),
+    # simulated quantisation
+    _row("FakeQuantWithMinMaxArgs", ELEMENTWISE, FLOAT32, "fake_quant:mul",
+         attrs=_QUANT + ("min", "max")),
+    _row("FakeQuantWithMinMaxArgsGradient", ELEMENTWISE, FLOAT32, "fake_quant_grad",
+         attrs=_QUANT + ("min", "max")),
+    _row("FakeQuantWithMinMaxVars", ELEMENTWISE, FLOAT32, "fake_quant:div", attrs=_QUANT),
+    _row("FakeQuantWithMinMaxVarsGradient", REDUCE, FLOAT32, "fake_quant_grad", attrs=_QUANT,
+         data=4, outputs=3),
+    _row("FakeQuantWithMinMaxVarsPerChannel", BROADCAST, FLOAT32, "fake_quant:mul", attrs=_QUANT),
+    _row("FakeQuantWithMinMaxVarsPerChannelGradient", REDUCE, FLOAT32, "fake_quant_grad",
+         attrs=_QUANT, data=4, outputs=3),
+    _row("QuantizeAndDequantizeV2", ELEMENTWISE, WIDE_FLOAT, "quantize_and_dequantize",
+         attrs=_RANGE),
+    _row("QuantizeAndDequantizeV3", ELEMENTWISE, WIDE_FLOAT, "quantize_and_dequantize",
+         attrs=_RANGE),
+    _row("QuantizeAndDequantizeV4", ELEMENTWISE, WIDE_FLOAT, "quantize_and_dequantize",
+         attrs=_RANGE),
+    _row("QuantizeAndDequantizeV4Grad", ELEMENTWISE, WIDE_FLOAT, "quantize_and_dequantize_grad",
+         attrs=("axis",)),
     # element-wise with broadcast
     _row("Add", BROADCAST, NUMERIC, "map:add"),
     _row("AddV2", BROADCAST, NUMERIC, "map:add"),
@@ -153,6 +204,12 @@ _ROWS = (
     _row("Pow", BROADCAST, SIGNED_NUMERIC, "pow"),
     _row("Atan2", BROADCAST, FLOAT, "map:atan2"),
     _row("NextAfter", BROADCAST, WIDE_FLOAT, "map:next_after"),
+    _row("Igamma", BROADCAST, WIDE_FLOAT, "map:igamma"),
+    _row("Igammac", BROADCAST, WIDE_FLOAT, "map:igammac"),
+    _row("IgammaGradA", BROADCAST, WIDE_FLOAT, "map:igamma_grad_a"),
+    _row("Zeta", BROADCAST, WIDE_FLOAT, "map:zeta"),
+    _row("Polygamma", BROADCAST, WIDE_FLOAT, "map:polygamma"),
+    _row("Betainc", BROADCAST, WIDE_FLOAT, "betainc"),
     _row("BitwiseAnd", BROADCAST, INTS, "map:bit_and"),
     _row("BitwiseOr", BROADCAST, INTS, "map:bit_or"),
     _row("BitwiseXor", BROADCAST, INTS, "map:bit_xor"),
@@ -171,6 +228,10 @@ _ROWS = (
     _row("SelectV2", BROADCAST, BOOL, "map:select"),
     _row("ClipByValue", BROADCAST, NUMERIC, "clip"),
     _row("BiasAdd", BROADCAST, NUMERIC, "bias_add", attrs=_FORMAT),
+    _row("BiasAddV1", BROADCAST, NUMERIC, "bias_add"),
+    _row("BatchNorm", BROADCAST, NORMAL, "batch_norm", "FusedBatchNormV3", attrs=_NORM),
+    _row("FusedBatchNormV2", BROADCAST, NORMAL, "batch_norm", attrs=_NORM),
+    _row("FusedBatchNorm", BROADCAST, FLOAT32, "batch_norm", attrs=_NORM),
     _row("AddN", BROADCAST, NUMERIC, "add_n"),
     _row("AccumulateNV2", BROADCAST, NUMERIC, "add_n"),
     # gradients
@@ -211,6 +272,14 @@ _ROWS = (
          outputs=2),
     _row("SparseSoftmaxCrossEntropyWithLogits", REDUCE, FLOAT, "sparse_cross_entropy", data=2,
          outputs=2),
+    _row("InTopK", REDUCE, FLOAT32, "in_top_k", attrs=("k",), data=2),
+    _row("InTopKV2", REDUCE, FLOAT32, "in_top_k", data=3),
+    _row("BatchNormGrad", REDUCE, NORMAL, "batch_norm_grad", "FusedBatchNormGradV3", attrs=_NORM,
+         data=5, outputs=3),
+    _row("FusedBatchNormGradV2", REDUCE, NORMAL, "batch_norm_grad", attrs=_NORM, data=5,
+         outputs=3),
+    _row("FusedBatchNormGrad", REDUCE, FLOAT32, "batch_norm_grad", attrs=_NORM, data=5,
+         outputs=3),
     _row("BiasAddGrad", REDUCE, NUMERIC, "bias_add_grad", attrs=_FORMAT),
 )
 

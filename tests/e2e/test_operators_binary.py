@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from harness import MODERN, ZERO_SIGNS, check, run_graph
-from opcheck import EVERY, FLOATS, INTEGERS, check_group, edges, groups, has_kernel, pairs
+from opcheck import EVERY, FLOATS, INTEGERS, both, check_group, edges, groups, has_kernel, pairs
 from tensorflow.python.ops import gen_bitwise_ops as bit_ops
 from tensorflow.python.ops import gen_math_ops as math_ops
 from tensorflow.python.ops import gen_nn_ops as nn_ops
@@ -54,6 +54,21 @@ def test_binary(dtype):
 def test_gradients(dtype):
     for group in groups(name for name in GRADIENTS if has_kernel(name, dtype)):
         check_group({name: GRADIENTS[name] for name in group}, pairs(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("name", ["ReluGrad", "Relu6Grad"])
+def test_gradients_of_relu_are_products(name, dtype):
+    """TensorFlow 1.15, 2.6 and 2.21 multiply by 0 or 1, in vector lanes and in tails alike.
+
+    An infinite gradient gives NaN where nothing passes, a negative one gives -0.
+    """
+    dy = np.resize(np.array([np.inf, -np.inf, np.nan, -3.0], dtype), 67)
+    results = both(lambda dy, x: tf.maximum(GRADIENTS[name](dy, x), dy * 0),
+                   [dy, np.full(67, -1.0, dtype)])
+    for result in results:
+        np.testing.assert_array_equal(np.isnan(result), np.abs(dy) != 3)
+        assert np.all(np.signbit(result[3::4]))
 
 
 @pytest.mark.parametrize("dtype", FLOATS + INTEGERS)

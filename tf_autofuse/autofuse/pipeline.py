@@ -46,7 +46,7 @@ def fuse_graph(graph: Any, context: Any, for_chip: Optional[bool] = None) -> int
     view = GraphView(graph)
     clustering = find_clusters(view)
     alone = [
-        UnfusedEntry(view.nodes[i].name, view.nodes[i].shown_type, decision.code, decision.reason)
+        UnfusedEntry(view.nodes[i].name, view.nodes[i].type, decision.code, decision.reason)
         for i, decision in sorted(clustering.alone.items())
     ]
     planned: List[Planned] = []

@@ -12,6 +12,7 @@ from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import Program
 from tf_autofuse.loop.ir import Dim, LoopKernel, whole_dims
 from tf_autofuse.loop.merge import merge_axes
+from tf_autofuse.loop.ops import item_bytes
 from tf_autofuse.loop.source import TensorRef
 from tf_autofuse.loop.spec import axis_sizes, input_dims
 from tf_autofuse.ops import OPS
@@ -21,13 +22,6 @@ from tf_autofuse.schedule import schedule
 from tf_autofuse.schedule.expand import missing_instruction
 from tf_autofuse.tiling import NestTiling, solve
 from tf_autofuse.tiling.requests import bytes_read
-
-BYTES = {"bool": 1, "bfloat16": 2}
-
-
-def item_bytes(dtype: str) -> int:
-    """Bytes of one element in global memory."""
-    return BYTES.get(dtype) or np.dtype(dtype).itemsize
 
 
 class TrafficModel:

@@ -122,7 +122,7 @@ class _Clusterer:
     def _leave(self, index: int, decision: FuseDecision) -> None:
         """Note why an operator stays alone; the first reason counts."""
         node = self._view.nodes[index]
-        if node.shown_type not in SILENT_TYPES and node.type not in CONTROL_FLOW_TYPES:
+        if node.type not in SILENT_TYPES and node.type not in CONTROL_FLOW_TYPES:
             self._alone.setdefault(index, decision)
 
     # ---- joining ---------------------------------------------------------------------------

@@ -21,7 +21,7 @@ def judge(view: GraphView, node: ViewNode) -> FuseDecision:
     """Whether `node` can be fused with something, judged by itself."""
     info = OPS.get(node.type)
     if info is None:
-        return FuseDecision.no("OP_UNKNOWN", "%s is not in the op table" % node.shown_type)
+        return FuseDecision.no("OP_UNKNOWN", "%s is not in the op table" % node.type)
     if not node.inputs or node.inputs[0] is None:
         return FuseDecision.no("SHAPE", "%s has an unconnected input" % node.name)
     for problem in (_attributes(node), _tensors(view, node)):

@@ -29,7 +29,10 @@ EXCLUDING_ATTRS = ("_disable_autofuse_scope", "_super_kernel_scope")
 
 @dataclass(frozen=True)
 class ViewNode:
-    """One node. `consumers[port]` lists (node index, input port); `outputs[port]` its tensor."""
+    """One node. `consumers[port]` lists (node index, input port); `outputs[port]` its tensor.
+
+    `type` is GE's, or that of the framework for an operator that GE has no type for.
+    """
 
     index: int
     name: str
@@ -40,13 +43,6 @@ class ViewNode:
     consumers: Tuple[Tuple[Tuple[int, int], ...], ...]
     controls_in: Tuple[int, ...]
     controls_out: Tuple[int, ...]
-
-    @property
-    def shown_type(self) -> str:
-        """The type a user knows: that of the framework for operators GE has no type for."""
-        if self.type != FRAMEWORK_TYPE:
-            return self.type
-        return str(read_attr(self.handle, "original_type") or self.type)
 
 
 class GraphView:
@@ -90,6 +86,8 @@ class GraphView:
 
     def _read(self, index: int, handle: Any) -> ViewNode:
         name, kind = handle.name, handle.type
+        if kind == FRAMEWORK_TYPE:
+            kind = str(read_attr(handle, "original_type") or kind)
         inputs = tuple(self._input(handle, i) for i in range(handle.get_inputs_size()))
         outputs = tuple(
             self._tensor(handle, kind, port) for port in range(handle.get_outputs_size())

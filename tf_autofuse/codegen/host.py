@@ -16,11 +16,15 @@ _MAP_COST.update((name, 2.5) for name in (
     "sin cos tan asin acos atan asinh acosh atanh atan2 erf erfc expm1 log1p sinh cosh softplus "
     "elu selu pow xlogy xlog1py softplus_grad").split())
 _MAP_COST.update((name, 10.0) for name in (
-    "fmod floor_mod lgamma digamma erfinv ndtri trunc_div trunc_mod floor_div int_floor_mod"
+    "fmod floor_mod lgamma digamma erfinv ndtri trunc_div trunc_mod floor_div int_floor_mod "
+    "bessel_i0 bessel_i1 bessel_i0e bessel_i1e bessel_k0 bessel_k1 bessel_k0e bessel_k1e"
 ).split())
+_MAP_COST.update((name, 60.0) for name in (
+    "bessel_j0 bessel_j1 bessel_y0 bessel_y1 dawsn spence fresnel_cos fresnel_sin expint igamma "
+    "igammac igamma_grad_a zeta polygamma betainc").split())
 _PLAIN_COST = 0.08
 _HEADERS = ("kernel_abi.h", "cut.h", "scalar_types.h", "integer_math.h", "vector_math.h",
-            "special_math.h")
+            "special_math.h", "bessel_math.h", "gamma_math.h")
 
 
 def print_host(kernel: Kernel) -> str:

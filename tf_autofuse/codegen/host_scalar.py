@@ -44,7 +44,7 @@ _FLOAT_MAPS = {
     "min": "pick_min({0}, {1})", "next_after": "math_next_after({0}, {1})",
 }
 _FLOAT_MAPS.update(
-    (name, "math_%s(%s)" % (name, ("{0}", "{0}, {1}")[arity - 1]))
+    (name, "math_%s(%s)" % (name, ("{0}", "{0}, {1}", "{0}, {1}, {2}")[arity - 1]))
     for name, (arity, _) in REAL_FUNCTIONS.items()
 )
 # Bits of the result: {w0}, {w1} are the operands as float; between equals the first one is kept.
@@ -79,6 +79,8 @@ def map_expression(op: str, operands: Sequence[str], wide: Sequence[str], dtypes
     """
     if op == "cast":
         return cast_expression(wide[0] if dtype != dtypes[0] else operands[0], dtypes[0], dtype)
+    if op == "bitcast":
+        return "same_bits<%s>(%s)" % (VALUE_TYPES[dtype], operands[0])
     if op == "select":
         return "{0} ? {1} : {2}".format(*operands)
     if op == "require":

@@ -11,6 +11,8 @@ from typing import Callable, Dict, Tuple
 
 import numpy as np
 
+from tf_autofuse.loop.special import special_functions
+
 SELU_SCALE = 1.0507009873554804934193349852946
 SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
@@ -158,6 +160,7 @@ REAL_FUNCTIONS: Dict[str, Tuple[int, Callable]] = {
     "softplus_grad": (2, lambda dy, x: dy / (np.exp(-x) + 1)),
     "softsign_grad": (2, lambda dy, x: dy / ((1 + np.abs(x)) * (1 + np.abs(x)))),
 }
+REAL_FUNCTIONS.update(special_functions(_digamma))
 """Name to (number of operands, meaning). In the gradients of a result `y` and the incoming `dy`
 come in the order TensorFlow has them."""
 

@@ -97,6 +97,9 @@ def _evaluate(kernel: LoopKernel, value: Value, env, inputs, sizes) -> np.ndarra
 def _map(value: Map, operands, kernel: LoopKernel) -> np.ndarray:
     if value.op == "cast":
         return cast(operands[0], kernel.value(value.operands[0]).dtype, value.dtype)
+    if value.op == "bitcast":
+        bits = encode(operands[0], kernel.value(value.operands[0]).dtype)
+        return decode(bits.view(storage_dtype(value.dtype)), value.dtype)
     function = MAP_OPS[value.op].numpy
     if value.op in ("max", "min"):
         return function(*operands, narrow=value.dtype in NARROW_FLOATS)

@@ -21,6 +21,12 @@ INTS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
 BOOL = frozenset(("bool",))
 NUMBERS = FLOATS | INTS
 ANY = ALL_FLOATS | INTS | BOOL
+_BYTES = {"bool": 1, "bfloat16": 2}
+
+
+def item_bytes(dtype: str) -> int:
+    """Bytes of one element in global memory."""
+    return _BYTES.get(dtype) or np.dtype(dtype).itemsize
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ MAP_OPS: Dict[str, MapOp] = {
     "select": MapOp(3, ANY, "same", np.where),
     "require": MapOp(2, ANY, "same", require),
     "cast": MapOp(1, ANY, "any", lambda x: x),
+    "bitcast": MapOp(1, ALL_FLOATS | INTS, "any", lambda x: x),
 }
 MAP_OPS.update(
     (name, MapOp(arity, FLOATS, "same", wide(function)))
@@ -87,7 +94,8 @@ MAP_OPS.update(
 MAP_OPS["next_after"] = MapOp(2, FLOATS, "same", np.nextafter)
 MAP_OPS["count_bits"] = MapOp(1, INTS, "any", count_bits)
 """`select` takes a bool condition and two operands of the result type, `require` a bool and the
-result, without which the kernel fails. `count_bits` gives uint8."""
+result, without which the kernel fails. `count_bits` gives uint8. `bitcast` keeps the bits and goes
+between types of one size."""
 
 _LIGHT_FUNCTIONS = frozenset(("floor", "ceil", "rint", "trunc", "sign", "mul_no_nan"))
 HEAVY = (frozenset(REAL_FUNCTIONS) - _LIGHT_FUNCTIONS) | frozenset(

@@ -25,6 +25,18 @@ def lower_same(low, op: Operator, _: str):
     return low.tensor(op.inputs[0])
 
 
+def lower_ensure_shape(low, op: Operator, _: str):
+    """The tensor itself, where its known dims leave nothing to be found out at run time."""
+    x = low.tensor(op.inputs[0])
+    wanted = op.attrs.get("shape")
+    if wanted is None:  # an unknown rank, or a scalar: nobody asks for that
+        raise Unsupported("no dims to ensure", node=op.name, code="ATTR")
+    sizes = [1 if axis is None else low.size(axis) for axis in x.dims]
+    if len(sizes) != len(wanted) or any(w not in (-1, s) for w, s in zip(wanted, sizes)):
+        raise Unsupported("the shape must be looked at", node=op.name, code="SHAPE")
+    return x
+
+
 def lower_reshape(low, op: Operator, _: str):
     """Other dims over the same elements: dims are split and merged, those of 1 come and go."""
     return low.reshape(low.tensor(op.inputs[0]), _out_dims(op))
@@ -49,6 +61,7 @@ def lower_broadcast(low, op: Operator, _: str):
 
 VIEW_RULES: Dict[str, Callable] = {
     "same": lower_same,
+    "ensure_shape": lower_ensure_shape,
     "reshape": lower_reshape,
     "broadcast": lower_broadcast,
 }

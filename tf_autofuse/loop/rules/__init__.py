@@ -12,10 +12,14 @@ from typing import Callable, Dict
 from tf_autofuse.loop.rules.activations import ACTIVATIONS
 from tf_autofuse.loop.rules.arithmetic import ARITHMETIC
 from tf_autofuse.loop.rules.elementwise import ELEMENTWISE
+from tf_autofuse.loop.rules.indexed import INDEXED
+from tf_autofuse.loop.rules.normalise import NORMALISE
+from tf_autofuse.loop.rules.quantize import QUANTIZE
 from tf_autofuse.loop.rules.reductions import REDUCTIONS
 from tf_autofuse.loop.rules.softmax import SOFTMAX
 from tf_autofuse.loop.views import VIEW_RULES
 
 RULES: Dict[str, Callable] = {}
-for _table in (ELEMENTWISE, ARITHMETIC, ACTIVATIONS, REDUCTIONS, SOFTMAX, VIEW_RULES):
+for _table in (ELEMENTWISE, ARITHMETIC, ACTIVATIONS, REDUCTIONS, SOFTMAX, INDEXED, NORMALISE,
+               QUANTIZE, VIEW_RULES):
     RULES.update(_table)

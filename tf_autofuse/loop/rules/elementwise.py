@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Callable, Dict
 
-from tf_autofuse.loop.ops import ALL_FLOATS, NARROW_FLOATS
+from tf_autofuse.errors import Unsupported
+from tf_autofuse.loop.ops import ALL_FLOATS, NARROW_FLOATS, item_bytes
 from tf_autofuse.loop.rules.common import apply, args_of, const, in_float32
 from tf_autofuse.loop.source import Operator
 
@@ -28,6 +29,22 @@ def lower_cast(low, op: Operator, _: str):
     if dtypes & NARROW_FLOATS and "bool" not in dtypes:
         x = low.cast(x, "float32")
     return low.cast(x, target)
+
+
+def lower_betainc(low, op: Operator, _: str):
+    """The regularised incomplete beta function; only scalars broadcast."""
+    args = args_of(low, op)
+    low.same_shape([arg for arg in args if arg.dims] or args)
+    return low.map("betainc", args)
+
+
+def lower_bitcast(low, op: Operator, _: str):
+    """The same bits as another type of the same size."""
+    (x,) = args_of(low, op)
+    target = op.attrs["dst_dtype"]
+    if item_bytes(target) != item_bytes(x.dtype) or "bool" in (target, x.dtype):
+        raise Unsupported("Bitcast between sizes", node=op.name, code="ATTR")
+    return x if target == x.dtype else low.map("bitcast", [x], target)
 
 
 def lower_select_v1(low, op: Operator, _: str):
@@ -105,6 +122,8 @@ ELEMENTWISE: Dict[str, Callable] = {
     "map": lower_map,
     "by_kind": lower_by_kind,
     "cast": lower_cast,
+    "betainc": lower_betainc,
+    "bitcast": lower_bitcast,
     "select_v1": lower_select_v1,
     "clip": lower_clip,
     "is_nan": lower_is_nan,

@@ -1,0 +1,194 @@
+"""Quantisation, batch normalisation, bands, diagonals, ranks, buckets and views."""
+import numpy as np
+import pytest
+import tensorflow as tf
+from harness import MODERN, check, run_graph, sample
+from opcheck import EVERY, FLOATS, INTEGERS, check_group, edges, has_kernel
+from tensorflow.python.ops import gen_array_ops as array_ops
+from tensorflow.python.ops import gen_math_ops as math_ops
+from tensorflow.python.ops import gen_nn_ops as nn_ops
+
+import tf_autofuse
+
+pytestmark = pytest.mark.e2e
+
+tf1 = tf.compat.v1
+
+
+def compare(build, arrays, near=0.0, kernels=1, shapes=None):
+    """Fused and unfused results of graphs that have no float64 form; equal but for `near`."""
+    tf_autofuse.disable()
+    expected = run_graph(build, arrays, shapes)
+    before = {entry.name: entry.calls for entry in tf_autofuse.report().kernels}
+    tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+    try:
+        got = run_graph(build, arrays, shapes)
+    finally:
+        tf_autofuse.disable()
+    used = [e for e in tf_autofuse.report().kernels if e.calls == before.get(e.name, 0) + 1]
+    assert len(used) == kernels, [entry.op_types for entry in used]
+    for ours, theirs in zip(got, expected):
+        assert ours.dtype == theirs.dtype
+        if ours.dtype.kind not in "fV":
+            np.testing.assert_array_equal(ours, theirs)
+            continue
+        ours, theirs = ours.astype("float64"), theirs.astype("float64")
+        largest = np.max(np.abs(theirs[np.isfinite(theirs)]), initial=0)
+        np.testing.assert_allclose(ours, theirs, rtol=near, atol=near * largest)
+    return used
+
+
+def with_abs(function):
+    """A graph of the operator and one more, so that there is something to fuse."""
+    return lambda x, *rest: [function(x, *rest), tf.maximum(x, x)]
+
+
+def negated(function):
+    """The negative of every output; only an operator's first output may be fetched itself."""
+    return lambda *xs: [tf.negative(y) for y in function(*xs)]
+
+
+@pytest.mark.parametrize("bits, narrow", [(8, False), (8, True), (4, False), (16, True)])
+def test_fake_quant_by_attributes(bits, narrow):
+    x = sample((7, 61), "float32", 3, MODERN)
+    options = [{"min": a, "max": b, "num_bits": bits, "narrow_range": narrow}
+               for a, b in ((-6.0, 6.0), (0.0, 6.0), (-0.1, 3.7), (-6.0, 0.0))]
+    forward, backward = (array_ops.fake_quant_with_min_max_args,
+                         array_ops.fake_quant_with_min_max_args_gradient)
+    compare(lambda x: [forward(tf.maximum(x, x), **o) for o in options], [x],
+            0 if MODERN else 1e-5)
+    compare(lambda dy, x: [backward(tf.maximum(dy, dy), x, **o) for o in options],
+            [x[::-1].copy(), x])
+
+
+@pytest.mark.parametrize("least, most", [(-1.5, 4.0), (0.0, 0.0), (-3.0, 0.0), (-0.3, 0.1)])
+def test_fake_quant_by_tensors(least, most):
+    x = sample((7, 61), "float32", 3, MODERN)
+    least, most = np.float32(least), np.float32(most)
+    compare(with_abs(array_ops.fake_quant_with_min_max_vars), [x, least, most],
+            0 if MODERN else 1e-5)
+    dy = sample((7, 61), "float32", 4, False)
+    compare(negated(array_ops.fake_quant_with_min_max_vars_gradient), [dy, x, least, most], 1e-6)
+
+
+def test_fake_quant_by_channels():
+    x, dy = sample((61,), "float32", 3, MODERN), sample((61,), "float32", 4)
+    least, most = np.float32([-1.0, 0, -2, 0]), np.float32([1.0, 5, 0, 0])
+    least, most = np.resize(least, 61), np.resize(most, 61)
+    compare(with_abs(array_ops.fake_quant_with_min_max_vars_per_channel), [x, least, most],
+            0 if MODERN else 1e-5)
+    compare(negated(array_ops.fake_quant_with_min_max_vars_per_channel_gradient),
+            [dy, x, least, most], 1e-6)
+
+
+RANGES = [(-1.0, 6.0), (-8.0, 3.0), (0.0, 2.0), (-2.0, 0.0)]
+
+
+def quantized(x, mode, signed, narrow):
+    """Three versions of the operator for each of RANGES."""
+    x = tf.minimum(x, x)
+    results = []
+    for least, most in RANGES:
+        low, high = tf.constant(least, x.dtype), tf.constant(most, x.dtype)
+        options = {"signed_input": signed, "range_given": True, "narrow_range": narrow}
+        results += [
+            array_ops.quantize_and_dequantize_v2(
+                x, low, high, num_bits=6, round_mode=mode, **options),
+            array_ops.quantize_and_dequantize_v4(
+                x, low, high, num_bits=5, round_mode=mode, **options),
+            array_ops.quantize_and_dequantize_v3(x, low, high, tf.constant(7), **options),
+        ]
+    return results
+
+
+@pytest.mark.skipif(not MODERN, reason="rounding modes of newer versions")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("mode", ["HALF_TO_EVEN", "HALF_UP"])
+@pytest.mark.parametrize("signed, narrow", [(True, False), (True, True), (False, False)])
+def test_quantize_and_dequantize(dtype, mode, signed, narrow):
+    check(lambda x: quantized(x, mode, signed, narrow), [sample((7, 61), dtype, 5)])
+
+
+@pytest.mark.skipif(not MODERN, reason="an operator of newer versions")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradient_of_quantize_and_dequantize(dtype):
+    def build(dy, x):
+        grad = array_ops.quantize_and_dequantize_v4_grad
+        return [tf.negative(grad(dy, tf.abs(x), tf.constant(a, x.dtype), tf.constant(b, x.dtype))[
+            0]) for a, b in RANGES]
+
+    x = sample((7, 61), dtype, 5)
+    check(build, [x[::-1].copy(), x])
+
+
+@pytest.mark.parametrize("dtype", EVERY)
+def test_band_and_diagonal(dtype):
+    for shape in ((5, 9), (2, 9, 5), (3, 4, 4), (1, 7), (7, 1)):
+        x = edges(dtype, int(np.prod(shape))).reshape(shape)
+        diagonal = edges(dtype, int(np.prod(shape[:-2])) * min(shape[-2:]), 2)
+        diagonal = diagonal.reshape(shape[:-2] + (min(shape[-2:]),))
+        for lower, upper in ((-1, 0), (0, -1), (1, 1), (0, 0), (-1, -1)):
+            lower, upper = min(lower, shape[-2]), min(upper, shape[-1])
+            functions = [
+                lambda x, d, a=lower, b=upper: array_ops.matrix_band_part(x, a, b),
+                lambda x, d: array_ops.matrix_set_diag(x, d),
+                lambda x, d: tf.equal(x, x),
+            ]
+            if MODERN:
+                functions += [lambda x, d: array_ops.matrix_set_diag_v2(x, d, 0),
+                              lambda x, d: array_ops.matrix_set_diag_v3(x, d, 0)]
+            check(lambda x, d, fs=tuple(functions): [f(x, d) for f in fs], [x, diagonal])
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+def test_in_top_k(kind):
+    x = sample((40, 13), "float32", 6, False)
+    x[3], x[4, 5], x[5, 2], x[6] = 1.0, np.nan, np.inf, -np.inf
+    targets = np.random.RandomState(1).randint(0, 13, 40).astype(kind)
+    targets[:2] = -1, 13
+    for k in (1, 3, 0, 20):
+        compare(lambda x, t, k=k: [nn_ops.in_top_k(tf.negative(x), t, k),
+                                   nn_ops.in_top_kv2(x, t, tf.constant(k, t.dtype))],
+                [x, targets])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+def test_bucketize(dtype):
+    x = edges(dtype)
+    bounds = [-100.0, -1.5, 0.0, 0.1, 2.0, 2.0, 1e4]
+    check_group({"Bucketize": lambda x: math_ops.bucketize(x, bounds),
+                 "Square": lambda x: tf.square(x)}, [x])
+
+
+NUMBERS = FLOATS + INTEGERS
+
+
+@pytest.mark.parametrize("target", NUMBERS)
+@pytest.mark.parametrize("source", NUMBERS)
+def test_bitcast(source, target):
+    sizes = [tf.as_dtype(name).size for name in (source, target)]
+    if source == target or sizes[0] != sizes[1]:
+        pytest.skip("another size")
+    x = edges(source)
+    compare(lambda x: [array_ops.bitcast(tf.maximum(x, x), target), tf.equal(x, x)], [x])
+
+
+@pytest.mark.parametrize("dtype", EVERY)
+def test_names_of_the_same_thing(dtype):
+    if not has_kernel("Snapshot", dtype):
+        pytest.skip("no such kernel")
+
+    def build(x):
+        first = "LogicalNot" if dtype == "bool" else "Square"
+        y = {"LogicalNot": tf.logical_not, "Square": tf.square}[first](x)
+        y = array_ops.snapshot(array_ops.guarantee_const(y))
+        y = array_ops.ensure_shape(array_ops.debug_gradient_identity(y), [None, 8])
+        return tf.equal(y, x)
+
+    compare(build, [edges(dtype, 40).reshape(5, 8)])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_bias_add_of_the_first_version(dtype):
+    check(lambda x, b: tf.abs(nn_ops.bias_add_v1(x, b)),
+          [sample((4, 5, 9), dtype, 9), sample((9,), dtype, 10)])
