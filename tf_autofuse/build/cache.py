@@ -87,20 +87,28 @@ class KernelCache:
     def lookup(self, key: str) -> Optional[str]:
         """Path of the library of a whole, undamaged entry; None otherwise. Marks it as used."""
         folder = self.entry_dir(key)
-        library = os.path.join(folder, LIBRARY)
-        try:
-            with open(os.path.join(folder, META), encoding="utf-8") as handle:
-                meta = json.load(handle)
-            if meta["key"] != key or meta["digest"] != file_digest(library):
-                return None
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            get_logger(__name__).info("cache entry %s cannot be read: %s", key, error)
+        problem = self.problem(key)
+        if problem:
+            if os.path.isdir(folder):
+                get_logger(__name__).info("cache entry %s cannot be used: %s", key, problem)
             return None
         with contextlib.suppress(OSError):  # a read-only cache still serves
             os.utime(os.path.join(folder, META))
-        return library
+        return os.path.join(folder, LIBRARY)
+
+    def problem(self, key: str) -> str:
+        """Why an entry cannot be used, "" when it is whole. Does not mark it as used."""
+        folder = self.entry_dir(key)
+        try:
+            with open(os.path.join(folder, META), encoding="utf-8") as handle:
+                meta = json.load(handle)
+            if meta["key"] != key:
+                return "made for the key {}".format(meta["key"])
+            if meta["digest"] != file_digest(os.path.join(folder, LIBRARY)):
+                return "the library is not the one that was stored"
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            return "cannot be read: {!r}".format(error)
+        return ""
 
     def insert(self, key: str, label: str, source: str, build: Callable[[str, str], None]) -> str:
         """Build an entry with ``build(source_path, library_path)`` and publish it; its library.

@@ -1,9 +1,10 @@
-"""``tf-autofuse env``: versions, compilers, flags and folders."""
+"""``tf-autofuse env``: versions, compilers, flags, folders, and what is wrong with them."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import os
 import platform
 import shutil
@@ -12,16 +13,31 @@ from typing import Any, Iterator, Tuple
 
 import tf_autofuse
 from tf_autofuse import flags, paths, standins
+from tf_autofuse.cli import health, style
 
-_PACKAGES = ("tensorflow", "numpy", "google.protobuf", "pybind11")
+_PACKAGES = ("tensorflow", "numpy", "google.protobuf", "pybind11", "jinja2")
 _COMPILERS = ("g++", "bisheng")
+
+_EXAMPLES = """examples:
+  tf-autofuse env
+  tf-autofuse env --check --json
+  eval "$(tf-autofuse env --cann)"
+
+exit code: 0; with --check 1 when there is a problem; 2 a flag variable is wrong."""
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of ``tf-autofuse``."""
     parser = commands.add_parser(
-        "env", help="print versions, compilers, flags and folders", description=__doc__
+        "env",
+        help="print versions, compilers, flags, folders and problems",
+        description="Prints what the tool finds on this machine, the problems with it, and what "
+        "helps against each.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    parser.add_argument("--check", action="store_true", help="exit code 1 when there is a problem")
     parser.add_argument(
         "--cann", action="store_true", help="print the exports that let GE find the passes"
     )
@@ -32,7 +48,7 @@ def add_parser(commands: Any) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Print; always 0. Raises FlagError when a flag variable is wrong."""
+    """Print; the exit code of the module's text. FlagError when a flag variable is wrong."""
     if options.cann:
         print('export {}="{}"'.format(tf_autofuse.PASS_PATH, paths.passes_dir()))
         return 0
@@ -42,9 +58,17 @@ def execute(options: argparse.Namespace) -> int:
         env_report.write(options.report, _facts())
         print("tf-autofuse: written to {}".format(options.report))
         return 0
-    for name, value in _facts():
-        print("{:<20} {}".format(name, value))
-    return 0
+    facts, found = dict(_facts()), health.problems()
+    if options.json:
+        plain = [dict(problem._asdict()) for problem in found]
+        print(json.dumps({"facts": facts, "problems": plain}, indent=2))
+    else:
+        for name, value in facts.items():
+            print("{:<20} {}".format(name, value))
+        for problem in found:
+            print("{} {}".format(style.paint("problem:", "yellow"), problem.text))
+            print("    fix: {}".format(problem.fix))
+    return 1 if options.check and found else 0
 
 
 def _facts() -> Iterator[Tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
@@ -15,6 +16,12 @@ GRAPH_DUMPS = ("ge_proto", "ge_onnx")
 FUSED_TYPE = "AutofusedKernel"
 Types = Dict[Tuple[str, str], str]
 
+_EXAMPLES = """examples:
+  tf-autofuse fuse saved_model/ --soc Ascend910B2 -o out
+  tf-autofuse fuse ge_proto_00000000_graph_0_PreRunBegin.txt --soc Ascend950 -o out --json
+
+exit code: 0 something fused; 1 nothing fused; 2 bad input."""
+
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of ``tf-autofuse``."""
@@ -23,7 +30,9 @@ def add_parser(commands: Any) -> None:
         help="fuse a model offline",
         description="Fuses a SavedModel, a frozen .pb, a GraphDef text (.pbtxt), a GE dump "
         "(ge_proto_*.txt, ge_onnx_*.pbtxt) or an .air file, and writes the kernels and the fused "
-        "graph. Exit code 0: something fused; 1: nothing fused; 2: bad input.",
+        "graph.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", metavar="MODEL", help="folder or file of the model")
     parser.add_argument("--soc", default="Ascend910B", help="chip, as npu-smi shows it")
@@ -38,6 +47,7 @@ def add_parser(commands: Any) -> None:
         "--output", action="append", default=[], metavar="TENSOR",
         help="a tensor of a TensorFlow model that must be kept; may be given several times",
     )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.set_defaults(execute=execute)
 
 
@@ -69,12 +79,18 @@ def execute(options: argparse.Namespace) -> int:
         else:
             _write_bundles(options.out, nodes, options.soc)
         _write_graphs(options.out, loaded, types)
-        for line in summary_lines(RECORDER.report({})):
-            print("tf-autofuse: " + line)
-        print("tf-autofuse: written to {}".format(options.out))
+        _tell(options, RECORDER.report({}))
     finally:
         flags.set_overrides(None)
     return FUSED if nodes else NOTHING
+
+
+def _tell(options: argparse.Namespace, report: Any) -> None:
+    if options.json:
+        print(json.dumps(dict(report.to_dict(), out=options.out), indent=2))
+        return
+    for line in summary_lines(report) + ["written to {}".format(options.out)]:
+        print("tf-autofuse: " + line)
 
 
 def _load(path: str, outputs: List[str]) -> Loaded:

@@ -7,17 +7,39 @@ import sys
 from typing import List, Optional
 
 import tf_autofuse
-from tf_autofuse.cli import env, fuse, profile, report, run, verify, words
+from tf_autofuse.cli import (
+    cache,
+    completion,
+    env,
+    fuse,
+    profile,
+    report,
+    run,
+    verify,
+    words,
+)
 from tf_autofuse.errors import AutofuseError
 
 BAD_INPUT = 2
-COMMANDS = (run, fuse, verify, report, profile, env)
+COMMANDS = (run, fuse, verify, report, profile, cache, env, completion)
+
+_EXAMPLES = """examples:
+  tf-autofuse run train.py --its arguments     run a script with fused kernels
+  tf-autofuse report train.py -o report.html   the same, and a page about it
+  tf-autofuse profile train.py                 how much time fusing saves
+  tf-autofuse fuse model.pb --soc Ascend910B2 -o out
+
+exit code: 0 done; 1 what the help of the command says; 2 bad input, told in one line; of run, that
+of the script."""
 
 
 def main(argv: Optional[List[str]] = None) -> int:
     """Exit code of the command: its own, or 2 with one line on stderr for bad input."""
     parser = argparse.ArgumentParser(
-        prog="tf-autofuse", description="Fused kernels for TensorFlow models."
+        prog="tf-autofuse",
+        description="Fused kernels for TensorFlow models.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=tf_autofuse.__version__)
     commands = parser.add_subparsers(dest="command", metavar="command")

@@ -14,6 +14,13 @@ from tf_autofuse.cli import script
 from tf_autofuse.cli.summary import summary_lines
 from tf_autofuse.errors import AutofuseError
 
+_EXAMPLES = """examples:
+  tf-autofuse run train.py --epochs 1
+  tf-autofuse run --report report.json --dump dumps -m package.train
+  tf-autofuse run --flags "--enable_autofuse=true;--strict=true" train.py
+
+exit code: that of the script; 2 bad input."""
+
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of ``tf-autofuse``."""
@@ -22,7 +29,9 @@ def add_parser(commands: Any) -> None:
         help="run a script with fused kernels",
         usage="tf-autofuse run [options] (script.py | -m module) [arguments]",
         description="Runs a script, or a module with -m, as python would. NPU packages that are "
-        "not installed are replaced by stand-ins. The exit code is the script's.",
+        "not installed are replaced by stand-ins.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--flags", metavar="STR", help="flags as in AUTOFUSE_FLAGS; they win over it"

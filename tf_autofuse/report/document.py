@@ -111,23 +111,27 @@ def source_text(kernel: Mapping[str, Any]) -> Optional[str]:
     key = str(kernel.get("key") or "")
     if not _KEY.match(key):
         return None
-    wanted = str(kernel.get("source") or "")
-    for folder in sorted(_bundle_folders(key), key=lambda f: not wanted.startswith(f + os.sep)):
+    folder = os.path.dirname(str(kernel.get("source") or ""))
+    shelf = os.path.join(paths.cache_dir(), "bundles")
+    debug = os.path.join(flags.current().debug_dir or os.getcwd(), "autofuse_kernels")
+    named = os.path.join(shelf, os.path.basename(os.path.dirname(folder)))
+    for root in [named, debug] + _generators(shelf):
         for name in _SOURCE_FILES:
-            path = os.path.join(folder, name)
+            path = os.path.join(root, key, name)
             if os.path.isfile(path) and os.path.getsize(path) <= _MAX_SOURCE:
                 with open(path, encoding="utf-8", errors="replace") as file:
                     return file.read()
     return None
 
 
-def _bundle_folders(key: str) -> List[str]:
-    shelf = os.path.join(paths.cache_dir(), "bundles")
-    roots = [os.path.join(flags.current().debug_dir or os.getcwd(), "autofuse_kernels")]
-    if os.path.isdir(shelf):
-        roots += [os.path.join(shelf, name) for name in sorted(os.listdir(shelf))]
-    return [folder for folder in (os.path.join(root, key) for root in roots)
-            if os.path.isdir(folder)]  # fmt: skip
+def _generators(shelf: str) -> List[str]:
+    """Folders of bundles, the newest first."""
+    try:
+        with os.scandir(shelf) as entries:
+            found = [(entry.stat().st_mtime, entry.path) for entry in entries if entry.is_dir()]
+    except OSError:
+        return []
+    return [path for _, path in sorted(found, reverse=True)]
 
 
 # ---- one side of a graph -----------------------------------------------------------------
