@@ -1,11 +1,17 @@
 """Clustering of GE graphs: what joins, what stays apart and with which reason."""
+import numpy as np
 import pytest
 from nets import Net
 
 from tf_autofuse.cluster.clusterer import find_clusters
 from tf_autofuse.cluster.reasons import CODES, FuseDecision
 from tf_autofuse.cluster.view import GraphView
+from tf_autofuse.ge.tensor import Tensor
 from tf_autofuse.ge.types import DataType
+
+
+def scalar(value):
+    return Tensor.from_numpy(np.asarray(value, "f4"), DataType.DT_FLOAT)
 
 
 def clusters(net, *outputs):
@@ -217,3 +223,55 @@ def test_a_shared_scalar_joins_nobody():
     rate = net("Data", dims=())
     names, _ = clusters(net, net("Mul", net.data(), rate), net("Mul", net.data(), rate))
     assert names == []
+
+
+def test_what_lies_between_is_joined_with_both():
+    """The gradient of a mean: a broadcast that may not be written lies on the way back."""
+    net = Net(4, 8)
+    x = net.data()
+    total = net("ReduceSumD", net("Abs", x), dims=(4, 1), attrs={"axes": [1], "keep_dims": True})
+    spread = net("Tile", total, net.data(2))
+    names, codes = clusters(net, net("Mul", net("Neg", spread), net("Exp", x)))
+    assert [sorted(types) for types in names] == [
+        ["Abs", "Exp", "Mul", "Neg", "ReduceSumD", "Tile"]]
+    assert codes == {}
+
+
+def test_a_constant_that_waits_for_its_own_kernel_is_held():
+    net = Net(4)
+    first = net("Abs", net.data())
+    one = net("Const", dims=(), attrs={"value": scalar(2.0)}, controls=[first])
+    names, codes = clusters(net, net("Mul", first, one))
+    assert names == [["Abs", "Mul"]] and codes == {}
+
+
+def test_a_constant_of_one_value_is_held_whatever_its_size():
+    net = Net(4, 8)
+    zeros = net("Const", attrs={"value": scalar(np.zeros((4, 8)))})
+    graph = net.graph(net("Maximum", net("Abs", net.data()), zeros))
+    (cluster,) = find_clusters(GraphView(graph)).clusters
+    assert cluster.lowered.inputs == (("n1_Data", 0),)
+
+
+def test_pairs_that_stay_apart_have_reasons():
+    net = Net(4)
+    first = net("Abs", net.data())
+    foreign = net("MatMulV2", first)
+    last = net("Add", first, foreign)
+    view = GraphView(net.graph(last))
+    apart = find_clusters(view).apart
+    decision = apart[(view.index[first], view.index[last])]
+    assert decision.code == "CYCLE" and first in decision.reason and last in decision.reason
+
+
+def test_reductions_over_different_axes_share_a_kernel_when_that_reads_no_more():
+    net = Net(4, 8)
+    x = net("Exp", net.data())
+    rows = net("ReduceSumD", x, dims=(8,), attrs={"axes": [0]})
+    names, _ = clusters(net, rows, net("ReduceSumD", x, dims=(4,), attrs={"axes": [1]}))
+    assert [sorted(types) for types in names] == [["Exp", "ReduceSumD", "ReduceSumD"]]
+    net = Net(4, 8)
+    x = net("Add", net("Mul", net.data(), net.data()), net("Mul", net.data(), net.data()))
+    rows = net("ReduceSumD", x, dims=(8,), attrs={"axes": [0]})
+    names, _ = clusters(net, rows, net("ReduceSumD", x, dims=(4,), attrs={"axes": [1]}))
+    assert sum("ReduceSumD" in types for types in names) == 1

@@ -63,8 +63,8 @@ def _tensors(view: GraphView, node: ViewNode) -> Optional[FuseDecision]:
     for ref in refs:
         if view.infos[ref].dims is None:
             return FuseDecision.no("RANK", "%s:%d has unknown rank" % ref)
-    splat = info.lower == "broadcast" and first.const is not None
-    if not splat and all(
+    known = [view.infos[ref].const is not None for ref in refs[: info.data or None]]
+    if not all(known) and all(
         view.nodes[view.index[ref[0]]].type in ("Const", "Constant") for ref in refs
     ):
         return FuseDecision.no("CONSTANT", "%s has only constant inputs" % node.name)

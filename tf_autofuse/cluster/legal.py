@@ -21,6 +21,8 @@ MAX_NESTS = 4
 
 def check(kernel: LoopKernel) -> Tuple[Nest, ...]:
     """The nests of `kernel`; Unsupported, with a code and a sentence, when no schedule fits."""
+    if not kernel.inputs:
+        raise Unsupported("computes a constant", node=kernel.body[-1].origin, code="CONSTANT")
     try:
         nests = build_nests(kernel)
     except ScheduleError as error:

@@ -73,7 +73,7 @@ class GraphView:
         return data + list(node.controls_in)
 
     def holds(self, node: ViewNode, ref: TensorRef) -> bool:
-        """Whether a kernel with `node` knows what `ref` gives it: a one-element constant, or a
+        """Whether a kernel with `node` knows what `ref` gives it: a constant of one value, or a
         parameter (axes, a shape), which lowering takes from the graph."""
         info = OPS.get(node.type)
         if info is None:
@@ -128,8 +128,8 @@ class GraphView:
         self.descs[(handle.name, port)] = desc
         dims = self._dims(handle, port, dims_of(desc.shape))
         const = None
-        if kind in CONST_TYPES and dims is not None and all(size == 1 for size in dims):
-            const = self._scalar(handle, dtype)
+        if kind in CONST_TYPES and dims is not None:
+            const = self._repeated(handle, dtype)
         return TensorInfo(dtype, dims, const)
 
     def _dims(self, handle: Any, port: int, shape: List[int]) -> Optional[Tuple[int, ...]]:
@@ -166,14 +166,12 @@ class GraphView:
         values = self._consts.read(producer.handle)
         return None if values is None else tuple(int(value) for value in values)
 
-    def _scalar(self, handle: Any, dtype: str) -> Any:
-        """Value of a one-element Const, None when it is fed or cannot be read."""
+    def _repeated(self, handle: Any, dtype: str) -> Any:
+        """Value of all elements of a Const; None when they differ, it is fed or cannot be read."""
         if read_attr(handle, "_autofuse_fed"):
             return None
-        values = self._consts.read(handle)
-        if values is None or len(values) != 1:
-            return None
-        return bool(values[0]) if dtype == "bool" else values[0]
+        value = self._consts.repeated(handle)
+        return bool(value) if dtype == "bool" and value is not None else value
 
 
 def dtype_name(data_type: Any) -> str:

@@ -48,6 +48,21 @@ class ConstValues:
         except (RuntimeError, ValueError):
             return None
 
+    def repeated(self, handle: Any) -> Any:
+        """The value of a Const all of whose elements have the same bits, as a Python number; None
+        when they differ, there are none or they cannot be had."""
+        try:
+            tensor = self._tensor(handle)
+            if tensor is None:
+                return None
+            values = tensor.numpy().reshape(-1)
+            bits = values.view("u%d" % values.dtype.itemsize) if values.size else values
+        except (RuntimeError, ValueError, TypeError):
+            return None
+        if not bits.size or bits[-1] != bits[0] or (bits != bits[0]).any():
+            return None
+        return _numbers(values[:1], tensor.data_type)[0]
+
     def _tensor(self, handle: Any) -> Optional[Tensor]:
         if is_host(self._graph):
             return handle.get_attr("value") if handle.has_attr("value") else None
@@ -58,8 +73,11 @@ class ConstValues:
 
 
 def _elements(tensor: Tensor) -> List[Any]:
-    values = tensor.numpy().reshape(-1)
-    if tensor.data_type is DataType.DT_BF16:
+    return _numbers(tensor.numpy().reshape(-1), tensor.data_type)
+
+
+def _numbers(values: Any, dtype: DataType) -> List[Any]:
+    if dtype is DataType.DT_BF16:
         values = (values.astype(np.uint32) << 16).view(np.float32)
     return values.tolist()
 

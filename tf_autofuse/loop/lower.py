@@ -88,7 +88,9 @@ class Lowering:
 
     def constant(self, ref: TensorRef) -> Optional[Scalar]:
         """Value of an outside one-element constant, None for any other tensor."""
-        return self._infos[ref].const if ref in self._infos else None
+        info = self._infos.get(ref)
+        one = info is not None and all(size == 1 for size in info.dims or ())
+        return info.const if info is not None and one else None
 
     def _load(self, ref: TensorRef) -> Tensor:
         info = self._infos[ref]
@@ -96,7 +98,8 @@ class Lowering:
             raise Unsupported("%s:%d has unknown rank" % ref, node=self._origin, code="RANK")
         if info.const is not None:
             value = self.const(info.const, info.dtype).value
-            return Tensor(value, info.dtype, (None,) * len(info.dims))
+            dims = tuple(None if size == 1 else self.new_axis(size) for size in info.dims)
+            return Tensor(value, info.dtype, dims)
         dims = tuple(None if size == 1 else self.new_axis(size) for size in info.dims)
         layout = tuple((axis, False) for axis in dims)
         return Tensor(self._new_load(ref, info.dtype, layout), info.dtype, dims)

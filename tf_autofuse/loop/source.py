@@ -13,7 +13,7 @@ Dims = Tuple[int, ...]
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """`dims` is None for unknown rank. `const` holds the value of a one-element constant."""
+    """`dims` is None for unknown rank. `const` holds what all elements of a constant are."""
 
     dtype: str
     dims: Optional[Dims]
