@@ -15,8 +15,10 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, Tuple
 
+import bench_build
 import bench_pass
 import bench_speed
+import bench_steps
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
@@ -210,6 +212,12 @@ def main() -> int:
     command = commands.add_parser("pass", help="time of the pass over growing graphs")
     bench_pass.add_arguments(command)
     command.set_defaults(run=bench_pass.run)
+    command = commands.add_parser("steps", help="whole model steps against TF and XLA")
+    bench_steps.add_arguments(command)
+    command.set_defaults(run=bench_steps.run)
+    command = commands.add_parser("build", help="time until a step is fused, against XLA")
+    bench_build.add_arguments(command)
+    command.set_defaults(run=bench_build.run)
     options = parser.parse_args()
     return options.run(options)
 
