@@ -80,6 +80,16 @@ py::dict InfoToPython(const OptimizeRequest& request) {
   return info;
 }
 
+// "ValueError: what it says", without the stack that what() adds.
+std::string Describe(const py::error_already_set& error) {
+  try {
+    const auto kind = py::cast<std::string>(error.type().attr("__name__"));
+    return kind + ": " + py::cast<std::string>(py::str(error.value()));
+  } catch (const std::exception&) {
+    return error.what();
+  }
+}
+
 // Calls a Python callable. Takes the GIL itself; no Python exception leaves it.
 class PythonHook : public OptimizeHook {
  public:
@@ -99,7 +109,7 @@ class PythonHook : public OptimizeHook {
         PyErr_SetInterrupt();
         return Outcome::kUnchanged;
       }
-      *result = error.what();
+      *result = Describe(error);
       return Outcome::kFailed;
     } catch (const std::exception& exception) {
       *result = exception.what();

@@ -173,9 +173,12 @@ class NpuOptimizer : public tensorflow::grappler::CustomGraphOptimizer {
       outcome = Outcome::kFailed;
     }
     if (outcome != Outcome::kFailed) return Status();
-    hook->Log("the graph runs as it is: " + result, /*is_warning=*/true);
-    // TensorFlow drops the error of a failing optimizer, so a strict failure travels in the graph.
-    if (g_strict.load()) AddErrorNode(result, item.fetch, optimized);
+    if (g_strict.load()) {
+      // TensorFlow drops the error of a failing optimizer, so this one travels in the graph.
+      AddErrorNode(result, item.fetch, optimized);
+    } else {
+      hook->Log("the graph runs as it is: " + result, /*is_warning=*/true);
+    }
     return Status();
   }
 

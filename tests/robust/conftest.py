@@ -1,6 +1,7 @@
 """Every test here works in a cache of its own, with compilers that misbehave on demand."""
 
 import os
+import signal
 import stat
 import sys
 
@@ -21,6 +22,14 @@ def own_cache(tmp_path, monkeypatch):
     log.forget_warnings()
     yield tmp_path / "cache"
     flags.set_overrides(None)
+
+
+@pytest.fixture()
+def interrupts():
+    """SIGINT raises KeyboardInterrupt, also where a shell started this in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture()

@@ -210,6 +210,7 @@ def test_eight_processes_share_a_cache(own_cache):
     assert len(build.open_cache().entries()) == 2 and remains(own_cache) == []
 
 
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_ends_the_compilers(own_cache, fake_compiler):
     fake_compiler("touch {}; sleep 60".format(own_cache / "started"))
 

@@ -4,6 +4,8 @@ import os
 import resource
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -14,7 +16,7 @@ from remains import children, remains
 tf = pytest.importorskip("tensorflow")
 
 import tf_autofuse  # noqa: E402
-from tf_autofuse import build  # noqa: E402
+from tf_autofuse import build, paths  # noqa: E402
 from tf_autofuse.frontend.tensorflow import optimizer  # noqa: E402
 from tf_autofuse.report.model import RECORDER  # noqa: E402
 from tf_autofuse.runtime import tf_op  # noqa: E402
@@ -218,6 +220,7 @@ def test_threads_with_different_graphs():
         np.testing.assert_allclose(got, expected() + np.abs(X) * (number + 0.5), rtol=1e-6)
 
 
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_while_kernels_are_built(own_cache, fake_compiler, monkeypatch):
     fake_compiler("touch {}; sleep 60".format(own_cache / "started"))
     tf_autofuse.enable()
@@ -239,3 +242,37 @@ def test_an_interrupt_while_kernels_are_built(own_cache, fake_compiler, monkeypa
     monkeypatch.delenv("CXX")
     assert_right(run())
     assert len(tf_autofuse.report().kernels) == 1
+
+
+FORK = """
+import os, sys, numpy as np, tensorflow as tf, tf_autofuse
+tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+x = np.linspace(-1, 1, 12).astype("float32").reshape(3, 4)
+def run(k):
+    with tf.Graph().as_default():
+        fed = tf.compat.v1.placeholder(tf.float32, [3, 4])
+        out = tf.exp(tf.abs(fed)) * k
+        with tf.compat.v1.Session() as session:
+            np.testing.assert_allclose(session.run(out, {fed: x}), np.exp(np.abs(x)) * k, rtol=1e-6)
+    assert len(tf_autofuse.report().kernels) == 1
+children = []
+for k in (1.5, 2.5):
+    child = os.fork()
+    if child == 0:
+        try:
+            run(k)
+        except BaseException:
+            import traceback; traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    children.append(child)
+run(3.5)
+sys.exit(sum(os.waitpid(child, 0)[1] for child in children))
+"""
+
+
+def test_fork_after_import(own_cache):
+    root = os.path.dirname(paths.package_dir())
+    env = dict(os.environ, PYTHONPATH=root, TF_CPP_MIN_LOG_LEVEL="2")
+    done = subprocess.run([sys.executable, "-c", FORK], env=env, timeout=180)
+    assert done.returncode == 0

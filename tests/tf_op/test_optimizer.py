@@ -1,6 +1,7 @@
 """NpuOptimizer: what the callback sees, and that a graph comes back untouched when it must."""
 
 import logging
+import signal
 import time
 
 import numpy as np
@@ -212,10 +213,12 @@ def test_an_interrupt_reaches_the_script(optimizer):
     def interrupt(graph_def, info):
         raise KeyboardInterrupt
 
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     optimizer(interrupt)
     with pytest.raises(KeyboardInterrupt):
         run_chain()
         time.sleep(1)  # Python raises it at its next step, here at the latest
+    signal.signal(signal.SIGINT, handler)
     optimizer(None)
     expect_correct(run_chain())
 

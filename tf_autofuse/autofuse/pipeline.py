@@ -140,7 +140,10 @@ def _finish(graph, view, cluster, plan, libraries, context, alone) -> int:
 
 def _leave(cluster: Cluster, code: str, error: Exception, alone: List[UnfusedEntry]) -> None:
     if flags.current().strict:
-        raise error
+        if isinstance(error, AutofuseError):
+            raise error
+        text = "%s: %s" % (type(error).__name__, error)
+        raise AutofuseError(text, node=cluster.nodes[0].name, stage="fuse") from error
     warn_once((code, str(error)), "%d operators stay unfused: %s" % (len(cluster.nodes), error))
     alone += [UnfusedEntry(node.name, node.type, code, str(error)) for node in cluster.nodes]
 

@@ -15,7 +15,7 @@ import json
 import os
 import shutil
 import tempfile
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from tf_autofuse.bundle import device
 from tf_autofuse.bundle.sources import (
@@ -71,7 +71,7 @@ def read_description(folder: str) -> Dict[str, Any]:
     """kernel.json of a bundle; BuildError when it is damaged."""
     try:
         return json.loads(_read(folder, DESCRIPTION))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BuildError("%s: no description of a kernel: %s" % (folder, error)) from None
 
 
@@ -80,11 +80,23 @@ def copy_bundle(source: str, target: str) -> None:
     parent = os.path.dirname(os.path.abspath(target))
     os.makedirs(parent, exist_ok=True)
     new = tempfile.mkdtemp(dir=parent, prefix=".new_")
-    os.rmdir(new)
-    shutil.copytree(source, new)
-    if os.path.isdir(target):
-        shutil.rmtree(target)
-    os.rename(new, target)
+    try:
+        shutil.copytree(source, os.path.join(new, "bundle"))
+        if os.path.isdir(target):
+            shutil.rmtree(target)
+        os.rename(os.path.join(new, "bundle"), target)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def remove_others(folder: str, keys: Sequence[str]) -> None:
+    """Remove the bundles in `folder` of kernels other than `keys`; what is no bundle stays."""
+    if not os.path.isdir(folder):
+        return
+    for entry in list(os.scandir(folder)):
+        whole = os.path.isfile(os.path.join(entry.path, DESCRIPTION))
+        if entry.is_dir(follow_symlinks=False) and whole and entry.name not in keys:
+            shutil.rmtree(entry.path)
 
 
 def seal(folder: str) -> None:
@@ -111,9 +123,13 @@ def problems(folder: str) -> List[str]:
 def put(folder: str, name: str, text: str) -> None:
     """Write a text file of a bundle at once."""
     handle, path = tempfile.mkstemp(dir=folder, prefix=".new_")
-    with os.fdopen(handle, "w") as file:
-        file.write(text)
-    os.rename(path, os.path.join(folder, name))
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+        os.rename(path, os.path.join(folder, name))
+    except OSError:  # no half of it
+        os.unlink(path)
+        raise
 
 
 def _described(kernel: Kernel, soc: str) -> Dict[str, Any]:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from tf_autofuse import flags
+from tf_autofuse.build.trust import why_untrusted
 from tf_autofuse.cli.summary import summary_lines
 from tf_autofuse.errors import AutofuseError
+from tf_autofuse.runtime.spec_text import SpecText
 
 FUSED, NOTHING = 0, 1
 GRAPH_DUMPS = ("ge_proto", "ge_onnx")
 FUSED_TYPE = "AutofusedKernel"
+_KEY = re.compile(r"[0-9a-f]{32}\Z")
 Types = Dict[Tuple[str, str], str]
 
 _EXAMPLES = """examples:
@@ -120,7 +124,26 @@ def _fuse(graph: Any) -> None:
 
 
 def _fused_nodes(graph: Any) -> List[Any]:
-    return [node for node in graph.get_all_nodes() if node.type == FUSED_TYPE]
+    nodes = [node for node in graph.get_all_nodes() if node.type == FUSED_TYPE]
+    for node in nodes:
+        _check_fused(node)
+    return nodes
+
+
+def _check_fused(node: Any) -> None:
+    """Refuse a fused node that the model brought along unless it is as we make them: its key
+    becomes a path, its spec a part of sources, and its bundle is copied."""
+    try:
+        key, spec, folder = (node.get_attr(name) for name in ("kernel_key", "spec", "bundle_dir"))
+        good = _KEY.match(key) and SpecText.parse(spec) and isinstance(folder, str)
+    except (RuntimeError, TypeError, AutofuseError):
+        good = None
+    if not good:
+        text = "the model is fused already, in no way that can be used"
+        raise AutofuseError(text, node=node.name)
+    problem = why_untrusted(folder)
+    if problem:
+        raise AutofuseError("the bundle of a kernel is not used: " + problem, node=node.name)
 
 
 def _write_bundles(out: str, nodes: List[Any], soc: str) -> None:
@@ -135,6 +158,7 @@ def _write_bundles(out: str, nodes: List[Any], soc: str) -> None:
             bundle.copy_bundle(node.get_attr("bundle_dir"), written[key])
         bundle.complete(written[key], node.get_attr("spec"), soc)
         node.set_attr("bundle_dir", written[key])
+    bundle.remove_others(os.path.join(out, "kernels"), list(written))
 
 
 def _write_graphs(out: str, loaded: Loaded, types: Types) -> None:

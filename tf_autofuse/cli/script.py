@@ -38,7 +38,10 @@ class Job(NamedTuple):
             raise AutofuseError("no such script: {}".format(self.name))
 
     def run(self) -> int:
-        """Run it as ``__main__``; its exit code. Its traceback goes to stderr."""
+        """Run it as ``__main__``; its exit code. Its traceback goes to stderr.
+
+        An AutofuseError that it does not catch passes through.
+        """
         sys.argv = [self.name] + list(self.arguments)
         # What python puts there for a script and for -m.
         folder = os.getcwd() if self.is_module else os.path.dirname(os.path.realpath(self.name))
@@ -53,6 +56,8 @@ class Job(NamedTuple):
         except KeyboardInterrupt:
             _print_traceback()
             return INTERRUPTED
+        except AutofuseError:  # turning autofuse on failed, and --strict says that this counts
+            raise
         except BaseException:
             _print_traceback()
             return FAILURE

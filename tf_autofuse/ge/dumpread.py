@@ -15,6 +15,7 @@ from tf_autofuse.ge.serialize import (
     family,
     model_to_graph,
     read_air,
+    read_bytes,
     split_input,
 )
 from tf_autofuse.ge.tensor import TensorDesc
@@ -28,6 +29,10 @@ _STRUCTURE = re.compile(
     r"((input|output)_desc_.*|dst_(index|name)|src_(index|name)|(input|output)_i|input_name"
     r"|is_input_const|workspace(_bytes)?|stream_id|id)$"
 )
+_PORT = re.compile(r"[0-9]{1,9}\Z")
+# A file may name few ports of many. What it claims is believed in proportion to what it describes,
+# so that a short text cannot ask for endless memory.
+_PORTS, _PORTS_PER_ENTRY = 4096, 64
 _TENSOR_PARTS = ("_desc_dtype", "_desc_layout", "_desc_shape", "_desc_device_type", "_data")
 
 
@@ -60,8 +65,7 @@ def _numbered(data: GraphData, path: str) -> Graph:
 
 
 def _read_text(path: str) -> str:
-    with open(path, "rb") as file:
-        raw = file.read()
+    raw = read_bytes(path)
     if not raw.strip():
         raise DumpError("the file is empty", path=path, line=1)
     try:
@@ -100,10 +104,13 @@ def _onnx_to_graph(model: Any) -> GraphData:
 def _onnx_graph(message: Any) -> GraphData:
     graph = GraphData(message.name)
     messages = [node for node in message.node if node.op_type != "subgraph"]
+    described = sum(len(node.output) + len(node.attribute) for node in messages)
+    ports = _PORTS + _PORTS_PER_ENTRY * described
     for node in messages:
         try:
-            graph.append(_onnx_node(node))
-        except ValueError as error:
+            made, ports = _onnx_node(node, ports)
+            graph.append(made)
+        except (ValueError, TypeError, AttributeError) as error:
             raise IRError(str(error), node=node.name, stage=STAGE) from None
     for node in messages:
         _onnx_link(graph, node)
@@ -111,15 +118,20 @@ def _onnx_graph(message: Any) -> GraphData:
     return graph
 
 
-def _onnx_node(message: Any) -> NodeData:
+def _onnx_node(message: Any, ports: int) -> Tuple[NodeData, int]:
+    """The node, and what it leaves of the number of inputs and outputs that a graph may have."""
     kind = message.op_type
     node = NodeData(message.name, kind[3:] if kind.startswith("ge:") else kind)
     values = {item.name: _onnx_value(item) for item in message.attribute}
     node.id = values.get("id") or 0
     used = [split_input(text)[1] for text in message.output]
-    least = max([int(port) + 1 for port in used if port.isdigit()] or [0])
-    node.input_descs = _onnx_descs(values, "input", 0)
-    node.output_descs = _onnx_descs(values, "output", least)
+    least = max([int(port) + 1 for port in used if _PORT.match(port)] or [0])
+    counts = [_onnx_count(values, "input", 0), _onnx_count(values, "output", least)]
+    ports -= sum(counts)
+    if ports < 0:
+        raise ValueError("it claims {} inputs and {} outputs".format(*counts))
+    node.input_descs = _onnx_descs(values, "input", counts[0])
+    node.output_descs = _onnx_descs(values, "output", counts[1])
     node.outputs = [[] for _ in node.output_descs]
     tensors = {key[: -len("_desc_dtype")] for key in values if key.endswith("_desc_dtype")}
     parts = {key + part for key in tensors for part in _TENSOR_PARTS}
@@ -128,7 +140,7 @@ def _onnx_node(message: Any) -> NodeData:
         for key, value in values.items()
         if value is not None and key not in parts and not _STRUCTURE.match(key)
     }
-    return node
+    return node, ports
 
 
 def _onnx_value(item: Any) -> Any:
@@ -146,8 +158,11 @@ def _onnx_value(item: Any) -> Any:
     return None
 
 
-def _onnx_descs(values: Dict[str, Any], kind: str, least: int) -> List[TensorDesc]:
-    count = max(values.get(kind + "_desc_nums") or 0, least)
+def _onnx_count(values: Dict[str, Any], kind: str, least: int) -> int:
+    return max(int(values.get(kind + "_desc_nums") or 0), least)
+
+
+def _onnx_descs(values: Dict[str, Any], kind: str, count: int) -> List[TensorDesc]:
     return [_onnx_desc(values, kind + "_desc_{}:" + str(index)) for index in range(count)]
 
 
@@ -187,6 +202,6 @@ def _onnx_edge(graph: GraphData, node: NodeData, text: str) -> Optional[Tuple[No
         raise IRError("input {} names no node".format(text), node=node.name, stage=STAGE)
     if port == "-1":
         return producer, -1
-    if not port.isdigit() or int(port) >= len(producer.outputs):
+    if not _PORT.match(port) or int(port) >= len(producer.outputs):
         raise IRError("input {} names no output".format(text), node=node.name, stage=STAGE)
     return producer, int(port)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 from typing import Any, Dict, List, Tuple
 
 from google.protobuf.message import DecodeError
@@ -20,6 +23,8 @@ from tf_autofuse.ge.proto import ge
 STAGE = "read graph"
 PEER_INDEX = "_src_out_peer_index_for_ge_txt_load"
 _CONTROL = "-1"
+_PORT = re.compile(r"[0-9]{1,9}\Z")
+_MAX_BYTES = 2**31 - 1
 _OP_FIELDS = ("name", "type", "input", "attr", "id", "input_desc", "output_desc", "subgraph_name")
 _MODEL_NUMBERS = ("event_num label_num memory_size p2p_memory_size stream_num weight_size").split()
 
@@ -30,10 +35,23 @@ def split_input(text: str) -> Tuple[str, str]:
     return name, port
 
 
+def read_bytes(path: str) -> bytes:
+    """The contents of a regular file of at most 2 GiB, which is all that protobuf can read.
+
+    DumpError for anything else, OSError when it cannot be read.
+    """
+    with open(path, "rb") as file:
+        info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            raise DumpError("not a file with a graph", path=path)
+        if info.st_size > _MAX_BYTES:
+            raise DumpError("larger than 2 GiB, no graph can be", path=path)
+        return file.read()
+
+
 def read_air(path: str) -> GraphData:
     """The graph of a binary ModelDef file; DumpError when it is damaged."""
-    with open(path, "rb") as file:
-        raw = file.read()
+    raw = read_bytes(path)
     try:
         model = ge.ModelDef.FromString(raw)
     except DecodeError as error:
@@ -74,7 +92,7 @@ def _graph_from_proto(message: Any) -> GraphData:
     for op in message.op:
         try:
             graph.append(_node_from_proto(op))
-        except ValueError as error:
+        except (ValueError, LookupError, RecursionError) as error:
             raise IRError(str(error), node=op.name, stage=STAGE) from None
     peers: Dict[Tuple[str, str], List] = {}
     for op in message.op:
@@ -126,7 +144,7 @@ def _link_inputs(graph: GraphData, op: Any, peers: Dict[Tuple[str, str], List]) 
 
 
 def _check_ports(node: NodeData, port: int, producer: NodeData, source: str, text: str) -> None:
-    if not source.isdigit() or int(source) >= len(producer.outputs):
+    if not _PORT.match(source) or int(source) >= len(producer.outputs):
         raise IRError("input {} names no output".format(text), node=node.name, stage=STAGE)
     if port >= len(node.inputs):
         raise IRError("more inputs than input_desc entries", node=node.name, stage=STAGE)
@@ -147,7 +165,7 @@ def _ends(graph: GraphData, texts: Any) -> List[Tuple[NodeData, int]]:
     for text in texts:
         name, port = split_input(text)
         node = graph.nodes.get(name)
-        if node is None or not port.isdigit() or int(port) >= len(node.outputs):
+        if node is None or not _PORT.match(port) or int(port) >= len(node.outputs):
             raise IRError("graph end {} names no output".format(text), stage=STAGE)
         ends.append((node, int(port)))
     return ends

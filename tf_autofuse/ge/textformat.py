@@ -114,6 +114,9 @@ def to_text(message) -> str:
     return "".join(line + "\n" for line in printer.lines)
 
 
+_MAX_REASON = 300  # the reason may quote a word as long as the file
+
+
 def parse_text(text: str, message, path: str = ""):
     """Fill `message` from `text` and return it; DumpError with `path` and line when damaged."""
     try:
@@ -121,6 +124,8 @@ def parse_text(text: str, message, path: str = ""):
     except text_format.ParseError as error:
         line = error.GetLine() or 0
         reason = str(error).split(" : ", 1)[-1]
-        raise DumpError(reason, path=path, line=line) from None
-    except UnicodeDecodeError as error:
-        raise DumpError(str(error), path=path) from None
+        raise DumpError(reason[:_MAX_REASON], path=path, line=line) from None
+    except RecursionError:
+        raise DumpError("messages are nested too deeply", path=path) from None
+    except (ValueError, TypeError, OverflowError) as error:
+        raise DumpError(str(error)[:_MAX_REASON], path=path) from None

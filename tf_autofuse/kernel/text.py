@@ -102,6 +102,13 @@ def _scalar(scalar: StepScalar) -> str:
 
 def parse_kernel(text: str) -> Kernel:
     """Read the text form; IRError names the line that cannot be read."""
+    try:
+        return _parse_kernel(text)
+    except (ValueError, LookupError, RecursionError) as error:
+        raise IRError("the text holds no kernel: %s" % error, stage="kernel text") from None
+
+
+def _parse_kernel(text: str) -> Kernel:
     lines = text.splitlines()
     head = re.match(r"kernel (\w+) codegen \d+$", lines[0] if lines else "")
     if head is None or "}" not in lines:
@@ -209,4 +216,4 @@ def _parse_scalar(text: str) -> StepScalar:
 
 
 def _unreadable(number: int, line: str) -> None:
-    raise IRError("line %d cannot be read: %s" % (number, line), stage="kernel text")
+    raise IRError("line %d cannot be read: %.200s" % (number, line), stage="kernel text")

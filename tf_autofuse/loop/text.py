@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 from tf_autofuse.errors import IRError
 from tf_autofuse.loop.ir import (
@@ -49,6 +49,9 @@ def _print_value(value: Value) -> str:
     return "%s %s%s : %s [%s]" % (kind, args, over, value.dtype, ", ".join(value.axes))
 
 
+_MAX_LINE = 20000  # characters; the time of a match may grow with their square
+
+
 def parse_loop(text: str) -> LoopKernel:
     """Read what `print_loop` wrote; IRError names the line that cannot be read."""
     inputs: List[Param] = []
@@ -59,6 +62,8 @@ def parse_loop(text: str) -> LoopKernel:
     stores: List[Store] = []
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.split("  #")[0].strip()
+        if len(line) > _MAX_LINE:
+            raise IRError("line %d is too long" % number, stage="loop text")
         if line in ("", "loop {", "}"):
             continue
         param = re.match(r"(in|out)\d+: (\w+)$", line)
@@ -68,21 +73,32 @@ def parse_loop(text: str) -> LoopKernel:
         elif line.startswith("axes"):
             axes = tuple(line.split()[1:])
         elif line.startswith("fixed "):
-            axis, _, size = line[len("fixed "):].partition("=")
-            fixed.append((axis, int(size)))
+            fixed.append(_guarded(_parse_fixed, line, number))
         elif line.startswith("store "):
-            stores.append(_parse_store(line, number))
+            stores.append(_guarded(_parse_store, line, number))
         else:
-            body.append(_parse_value(line, number))
+            body.append(_guarded(_parse_value, line, number))
     return LoopKernel(
         tuple(inputs), tuple(outputs), axes, tuple(body), tuple(stores), tuple(fixed)
     )
 
 
+def _guarded(parse: Callable, line: str, number: int) -> Any:
+    """A line that has the form, but no operand or a number that is none, cannot be read either."""
+    try:
+        return parse(line, number)
+    except (ValueError, IndexError, OverflowError):
+        raise _unreadable(line, number) from None
+
+
+def _unreadable(line: str, number: int) -> IRError:
+    return IRError("line %d cannot be read: %.200s" % (number, line), stage="loop text")
+
+
 def _match(pattern: str, line: str, number: int):
     match = re.match(pattern + "$", line)
     if match is None:
-        raise IRError("line %d cannot be read: %s" % (number, line), stage="loop text")
+        raise _unreadable(line, number)
     return match
 
 
@@ -93,6 +109,11 @@ def _parse_dims(text: str) -> Tuple[Dim, ...]:
             axis = None if word == "-" else word.rstrip("?")
             dims.append(Dim(axis, word.endswith("?"), number > 0))
     return tuple(dims)
+
+
+def _parse_fixed(line: str, number: int) -> Tuple[str, int]:
+    axis, _, size = line[len("fixed "):].partition("=")
+    return axis, int(size)
 
 
 def _parse_store(line: str, number: int) -> Store:

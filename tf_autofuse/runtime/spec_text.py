@@ -1,11 +1,15 @@
 """The shape spec of a fused node, read from its text; the Python twin of csrc/core/shape_spec.h."""
 from __future__ import annotations
 
+import re
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 from tf_autofuse.errors import AutofuseError
 
 STAGE = "shape spec"
+_FORM = re.compile(
+    r"v1;axes=[0-9]{1,4};groups=[0-9,]*;(fixed=[0-9:,]*;)?in=[0-9.?*/s-]*;out=[0-9.*/s-]*;?\Z"
+)
 
 
 class Dim(NamedTuple):
@@ -42,6 +46,8 @@ class SpecText(NamedTuple):
     def parse(cls, text: str) -> "SpecText":
         """Read the form that `loop.spec` describes; AutofuseError for anything else."""
         try:
+            if not _FORM.match(text):  # int() takes more than digits
+                raise ValueError(text)
             version, *parts = text.rstrip(";").split(";")
             fields = dict(part.split("=") for part in parts)
             numbers = [int(word) for word in fields["groups"].split(",") if word]

@@ -22,6 +22,7 @@ from tf_autofuse.ge.tensor import TensorDesc
 
 STAGE = "import"
 UNKNOWN_RANK = [-2]
+_EXTRA_PORTS, _EXTRA_PORTS_PER_NODE = 4096, 16
 
 ATTR_DEVICE = "_tf_device"
 ATTR_FED = "_autofuse_fed"
@@ -58,6 +59,8 @@ class _Importer:
         self._defs = [(raw, _parse(raw)) for raw in node_data]
         self._chains = _chain_names(node_def for _, node_def in self._defs)
         self._used_ports: Dict[str, int] = {}
+        # Outputs of unknown operators that are believed in: a short name can claim billions.
+        self._extra_ports = _EXTRA_PORTS + _EXTRA_PORTS_PER_NODE * len(self._defs)
         self._data_count = 0
 
     def run(self) -> Tuple[Graph, ImportRecord]:
@@ -170,6 +173,11 @@ class _Importer:
         types = self._signatures.output_types(node_def)
         outputs = []
         used = self._used_ports.get(node_def.name, -1) + 1
+        extra = used - max(len(types), len(shaped))
+        self._extra_ports -= max(0, extra)
+        if self._extra_ports < 0:
+            message = "an input names output {} of it".format(used - 1)
+            raise IRError(message, node=node_def.name, stage=STAGE)
         for port in range(max(len(types), len(shaped), used)):
             dtype, dims = shaped[port] if port < len(shaped) else (0, None)
             declared = types[port] if port < len(types) else 0

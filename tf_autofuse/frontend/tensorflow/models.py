@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 from tensorflow.core.framework import graph_pb2
 
 from tf_autofuse.errors import AutofuseError
+from tf_autofuse.ge.serialize import read_bytes
 
 SIGNATURE = "serving_default"
 STAGE = "load model"
@@ -42,13 +43,12 @@ def load_model(path: str, outputs: Sequence[str] = ()) -> Model:
 
 
 def _graph_def(path: str) -> Any:
-    with open(path, "rb") as file:
-        raw = file.read()
+    raw = read_bytes(path)
     try:
         if path.endswith(".pbtxt"):
             return text_format.Parse(raw.decode("utf-8"), graph_pb2.GraphDef())
         return graph_pb2.GraphDef.FromString(raw)
-    except (DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
+    except (DecodeError, text_format.ParseError, ValueError, RecursionError) as error:
         raise AutofuseError("not a GraphDef: {}".format(error), node=path, stage=STAGE) from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -49,7 +50,7 @@ def parse_input(text: str) -> Tensor:
     if text.startswith("^"):
         return text[1:], -1
     name, colon, port = text.rpartition(":")
-    if colon and port.isdigit():
+    if colon and re.match(r"[0-9]{1,9}\Z", port):
         return name, int(port)
     return text, 0
 

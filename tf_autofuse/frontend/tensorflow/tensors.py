@@ -29,10 +29,14 @@ _VALUES = {
 }
 
 
+_MAX_REPEATED = 1 << 25  # elements
+
+
 def tensor_value(proto: Any, node: str) -> Optional[Tensor]:
     """The value of a TensorProto; None for types that are no plain numbers (strings, resources).
 
-    A value list shorter than the shape repeats its last element, an absent one means zeros.
+    A value list shorter than the shape repeats its last element, an absent one means zeros; None
+    also where that would take a few bytes to gigabytes.
     Raises IRError, naming `node`, when shape and data do not fit.
     """
     dtype = ge_dtype(proto.dtype)
@@ -40,7 +44,13 @@ def tensor_value(proto: Any, node: str) -> Optional[Tensor]:
     if field is None:
         return None
     shape = [dim.size for dim in proto.tensor_shape.dim]
-    count = int(np.prod(shape, dtype=np.int64)) if shape else 1
+    if any(size < 0 for size in shape):
+        raise IRError("the constant has shape {}".format(shape), node=node, stage="import")
+    count = 1
+    for size in shape:
+        count *= size
+    if count > max(_MAX_REPEATED, proto.ByteSize()):
+        return None
     array = _content(proto, dtype) if proto.tensor_content else _list(proto, field, dtype, count)
     if array.size != count:
         message = "the constant has {} elements for shape {}".format(array.size, shape)
