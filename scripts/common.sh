@@ -142,15 +142,18 @@ setup_tf() {
   ensure_package "$venv"
 }
 
-# Keras 2 beside the newest TensorFlow, for the tests of it. Its wheel asks for the package
-# "tensorflow", whose files would overwrite those of tensorflow-cpu: it comes without.
+# Keras 2 beside the newest TensorFlow, and deepctr, whose models are written for it; both for tests.
+# Their wheels ask for the package "tensorflow" and for old versions of others, which would take the
+# place of what is here: they come without.
 ensure_keras2() {
   local python="$ROOT/$1/bin/python" minor
   minor="$("$python" -c '
 from importlib.metadata import version
 print(".".join(version("tensorflow-cpu").split(".")[:2]))')"
-  "$python" -c 'from importlib.metadata import version; version("tf_keras")' 2>/dev/null ||
-    "$python" -m pip --disable-pip-version-check install -qq --no-deps "tf_keras==$minor.*"
+  "$python" -c 'from importlib.metadata import version; version("tf_keras"), version("deepctr")' \
+    2>/dev/null ||
+    "$python" -m pip --disable-pip-version-check install -qq --no-deps "tf_keras==$minor.*" \
+      deepctr==0.9.4
 }
 
 missing_python() {
@@ -168,7 +171,7 @@ test_tools() {
     tf1) echo pytest==7.4.4 ;;
     tf2) echo 'pytest<9' ;;
     *) printf '%s\n' 'pytest<9' 'hypothesis>=6.100' 'selenium>=4.20' 'netron>=7' \
-      mpmath ;;
+      mpmath requests ;;
   esac
 }
 
