@@ -141,7 +141,7 @@ def random_array(rng, shape, dtype):
 
 
 def make_inputs(loop, sizes, narrow=(), seed=0):
-    """Input arrays and table of run-time strides; `narrow` inputs have size 1 where they may."""
+    """Input arrays and run-time table; `narrow` inputs have size 1 where they may."""
     rng = np.random.RandomState(seed)
     arrays, tables = {}, {}
     for value in loop.body:
@@ -155,7 +155,7 @@ def make_inputs(loop, sizes, narrow=(), seed=0):
             for dim, size in reversed(list(zip(value.dims, shape))):
                 strides[dim.axis] = pitch if size != 1 else 0
                 pitch *= size
-            tables[value.input] = [strides[axis] for axis in loop.axes]
+            tables[value.input] = [strides[axis] for axis in loop.axes] + [0]
     table = [stride for number in sorted(tables) for stride in tables[number]]
     return [arrays[i] for i in range(len(loop.inputs))], table or None
 

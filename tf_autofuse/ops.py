@@ -14,6 +14,9 @@ ELEMENTWISE = "elementwise"
 BROADCAST = "broadcast"
 REDUCE = "reduce"
 VIEW = "view"
+MOVE = "move"
+EACH = 1 << 16
+"""As `outputs`: all that the operator has."""
 
 FLOAT = frozenset(ALL_FLOATS)
 WIDE_FLOAT = frozenset(("float32", "float64"))
@@ -32,9 +35,10 @@ SPECIAL = WIDE_FLOAT | frozenset(("float16",))
 class OpInfo:
     """`dtypes` are the allowed types of the first data input, `attrs` those lowering reads.
 
-    `data` is the number of inputs that are data, 0 for all; those behind it are parameters (axes,
-    a shape), which lowering takes from constants or from the shape of the result. `outputs` is the
-    number of outputs that lowering gives.
+    `data` is the number of inputs that are data, 0 for all and -1 for all but the last, counted
+    from input `first` on; the others are parameters (axes, a shape), which lowering takes from
+    constants or from the shape of the result. `outputs` is the number of outputs that lowering
+    gives.
     """
 
     ge: str
@@ -45,6 +49,12 @@ class OpInfo:
     attrs: Tuple[str, ...] = ()
     data: int = 0
     outputs: int = 1
+    first: int = 0
+
+    def data_ports(self, inputs: int) -> range:
+        """Which of `inputs` inputs are data."""
+        end = inputs + self.data if self.data < 0 else self.first + self.data
+        return range(self.first, min(end, inputs) if self.data else inputs)
 
 
 def _row(
@@ -55,16 +65,18 @@ def _row(
     *tf: str,
     attrs: Tuple[str, ...] = (),
     data: int = 0,
-    outputs: int = 1
+    outputs: int = 1,
+    first: int = 0
 ) -> OpInfo:
     data = data or int(kind == REDUCE)
-    return OpInfo(ge, tf or (ge,), kind, dtypes, lower, attrs, data, outputs)
+    return OpInfo(ge, tf or (ge,), kind, dtypes, lower, attrs, data, outputs, first)
 
 
 _NATURAL = ("base", "scale", "shift")
 _KEEP = ("keep_dims",)
 _KEEP_AXES = ("keep_dims", "axes")
 _FORMAT = ("data_format",)
+_MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 _SLOPE = ("negative_slope",)
 _SCALES = ("alpha", "scale", "input_scale")
 _QUANT = ("num_bits", "narrow_range")
@@ -86,6 +98,14 @@ _ROWS = (
     _row("Squeeze", VIEW, EVERY, "reshape", data=1),
     _row("BroadcastTo", BROADCAST, EVERY, "broadcast", data=1),
     _row("Tile", BROADCAST, EVERY, "broadcast", data=1),
+    # parts of a tensor, in another order
+    _row("Transpose", MOVE, EVERY, "transpose", data=1),
+    _row("Slice", MOVE, EVERY, "slice", data=1),
+    _row("StridedSlice", MOVE, EVERY, "strided_slice", attrs=_MASKS, data=1),
+    _row("ReverseV2", MOVE, EVERY, "reverse", data=1),
+    _row("Split", MOVE, EVERY, "split", first=1, data=1, outputs=EACH),
+    _row("SplitV", MOVE, EVERY, "split_v", data=1, outputs=EACH),
+    _row("Unpack", MOVE, EVERY, "unpack", attrs=("axis",), outputs=EACH),
     # element-wise, one input
     _row("Abs", ELEMENTWISE, SIGNED_NUMERIC, "map:abs"),
     _row("Neg", ELEMENTWISE, SIGNED_NUMERIC, "map:neg"),

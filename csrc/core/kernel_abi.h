@@ -36,9 +36,10 @@ typedef struct AutofuseArgs {
   const void* const* inputs; /* one per input */
   void* const* outputs;      /* one per output */
   const int64_t* sizes;      /* elements along each merged axis */
-  const int64_t* strides;    /* element strides known only at run time: one per merged axis for each
-                                input with a dimension that may broadcast, in input order; may be
-                                null if there is no such input */
+  const int64_t* strides;    /* the run-time table: a row for each input that is not simply dense,
+                                in input order; may be null if there is none. A row holds the
+                                element stride along every merged axis, the offset of the first
+                                point, and for each guarded axis the coordinates inside */
   void* workspace;           /* workspace_bytes of scratch, aligned to 64, contents undefined; null
                                 if the kernel asked for none */
 } AutofuseArgs;

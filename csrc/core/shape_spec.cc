@@ -7,6 +7,11 @@ namespace {
 
 constexpr int32_t kMaxAxes = 1024;  // refuses absurd text, not a limit of the evaluation
 constexpr int64_t kMaxSize = int64_t{1} << 48;  // the same
+bool IsGuarded(const DimSpec& dim) {
+  return std::any_of(dim.windows.begin(), dim.windows.end(),
+                     [](const Window& window) { return window.kind == Window::kPad; });
+}
+
 constexpr int64_t kOpen = -2;  // an axis of which only dimensions of unknown size were seen
 
 }  // namespace
@@ -105,17 +110,20 @@ class SpecReader {
 
   bool ReadTensor(int32_t axes, TensorSpec* tensor) {
     if (Accept('s')) return true;
+    int32_t last = kAlwaysOne;
     do {
       DimSpec dim;
       if (!ReadDim(axes, *tensor, &dim)) return false;
       tensor->may_broadcast |= dim.may_be_one;
+      tensor->in_table |= dim.may_be_one || !dim.windows.empty() || !Follows(dim, &last);
+      tensor->guards += IsGuarded(dim);
       tensor->dims.push_back(dim);
     } while (Accept('.'));
     return true;
   }
 
   bool ReadDim(int32_t axes, const TensorSpec& before, DimSpec* dim) {
-    if (Accept('-')) return true;
+    if (Accept('-')) return ReadWindows(dim);
     if (!ReadAxis(axes, before, *dim, &dim->axis)) return false;
     dim->may_be_one = Accept('?');
     while (!dim->may_be_one && Accept('*')) {
@@ -123,7 +131,28 @@ class SpecReader {
       if (!ReadAxis(axes, before, *dim, &axis)) return false;
       dim->more.push_back(axis);
     }
+    return dim->may_be_one || ReadWindows(dim);
+  }
+
+  bool ReadWindows(DimSpec* dim) {
+    while (At('[')) {
+      Window window;
+      if (!ReadWindow(text_, &at_, &window)) return Fail("expected a window");
+      dim->windows.push_back(window);
+    }
     return true;
+  }
+
+  // Whether the axes of a dimension stand behind *last and each other; *last becomes the last one.
+  static bool Follows(const DimSpec& dim, int32_t* last) {
+    if (dim.axis == kAlwaysOne) return true;
+    bool in_order = dim.axis > *last;
+    *last = dim.axis;
+    for (int32_t axis : dim.more) {
+      in_order = in_order && axis > *last;
+      *last = axis;
+    }
+    return in_order;
   }
 
   bool ReadAxis(int32_t axes, const TensorSpec& before, const DimSpec& so_far, int32_t* axis) {
@@ -164,7 +193,7 @@ bool ShapeSpec::Parse(const std::string& text, ShapeSpec* spec, std::string* err
 bool ShapeSpec::Finish(std::string* error) {
   std::vector<bool> known(axes(), false);
   for (const TensorSpec& input : inputs_) {
-    broadcast_inputs_ += input.may_broadcast;
+    if (input.in_table) table_size_ += merged_axes_ + 1 + 2 * input.guards;
     for (const DimSpec& dim : input.dims) {
       flat_.push_back(dim);
       if (dim.axis == kAlwaysOne) continue;
@@ -191,6 +220,9 @@ bool ShapeSpec::Finish(std::string* error) {
   }
   for (const TensorSpec& output : outputs_) {
     if (output.may_broadcast) *error = "an output dimension cannot have '?'";
+    for (const DimSpec& dim : output.dims) {
+      if (!dim.windows.empty()) *error = "an output dimension cannot have windows";
+    }
   }
   return error->empty();
 }
@@ -202,6 +234,21 @@ std::string ShapeSpec::Mismatch(int flat_index, int64_t got, const std::string& 
   }
   return "input " + std::to_string(input) + " has size " + std::to_string(got) + " in dimension " +
          std::to_string(flat_index) + ", expected " + expected;
+}
+
+int64_t ShapeSpec::PartSize(const DimSpec& dim, int64_t size, std::string* error) {
+  if (size < 0 || dim.windows.empty()) return size;
+  Walk walk;
+  return WalkWindows(dim.windows, size, &walk, error) ? walk.size : -2;
+}
+
+// The size that dimension `i` of all inputs gives to its axes.
+bool ShapeSpec::Part(const int64_t* flat, int i, int64_t* size, std::string* error) const {
+  std::string misfit;
+  *size = PartSize(flat_[i], flat[i], &misfit);
+  if (misfit.empty()) return true;
+  *error = Mismatch(i, flat[i], "another one: " + misfit);
+  return false;
 }
 
 bool ShapeSpec::BindAxes(const int64_t* flat, int64_t* sizes, std::string* error) const {
@@ -227,12 +274,13 @@ bool ShapeSpec::BindPlain(const int64_t* flat, int64_t* sizes, std::string* erro
   for (int i = 0; i < count; ++i) {
     const DimSpec& dim = flat_[i];
     if (dim.may_be_one || !dim.more.empty()) continue;
-    int64_t expected = 1;
+    int64_t size = 0, expected = 1;
+    if (!Part(flat, i, &size, error)) return false;
     if (dim.axis != kAlwaysOne) {
-      if (sizes[dim.axis] < 0) sizes[dim.axis] = flat[i] < 0 ? kOpen : flat[i];
+      if (sizes[dim.axis] < 0) sizes[dim.axis] = size < 0 ? kOpen : size;
       expected = sizes[dim.axis];
     }
-    if (flat[i] >= 0 && flat[i] != expected) {
+    if (size >= 0 && size != expected) {
       *error = Mismatch(i, flat[i], std::to_string(expected));
       return false;
     }
@@ -249,7 +297,8 @@ bool ShapeSpec::BindProducts(const int64_t* flat, int64_t* sizes, std::string* e
       if (dim.more.empty()) continue;
       int32_t unknown = kAlwaysOne;
       int unknowns = 0;
-      int64_t rest = 1;
+      int64_t rest = 1, size = 0;
+      if (!Part(flat, i, &size, error)) return false;
       for (size_t k = 0; k <= dim.more.size(); ++k) {
         const int32_t axis = k == 0 ? dim.axis : dim.more[k - 1];
         if (sizes[axis] >= 0) {
@@ -259,7 +308,7 @@ bool ShapeSpec::BindProducts(const int64_t* flat, int64_t* sizes, std::string* e
           ++unknowns;
         }
       }
-      if (unknowns == 1 && rest > 0 && flat[i] >= 0) sizes[unknown] = flat[i] / rest;
+      if (unknowns == 1 && rest > 0 && size >= 0) sizes[unknown] = size / rest;
     }
   }
   for (int i = 0; i < count; ++i) {
@@ -270,7 +319,9 @@ bool ShapeSpec::BindProducts(const int64_t* flat, int64_t* sizes, std::string* e
       if (sizes[axis] < 0) sizes[axis] = kOpen;
     }
     const int64_t product = DimSize(dim, sizes);
-    if (flat[i] >= 0 && product >= 0 && flat[i] != product) {
+    int64_t size = 0;
+    if (!Part(flat, i, &size, error)) return false;
+    if (size >= 0 && product >= 0 && size != product) {
       *error = Mismatch(i, flat[i], std::to_string(product));
       return false;
     }
@@ -298,24 +349,40 @@ void ShapeSpec::MergeSizes(const int64_t* sizes, int64_t* merged) const {
   for (int axis = 0; axis < axes(); ++axis) merged[groups_[axis]] *= sizes[axis];
 }
 
-void ShapeSpec::Strides(const int64_t* flat, int64_t* strides) const {
+void ShapeSpec::Strides(const int64_t* flat, const int64_t* sizes, int64_t* strides) const {
   std::fill(strides, strides + stride_count(), 0);
   for (const TensorSpec& input : inputs_) {
-    const int rank = static_cast<int>(input.dims.size());
-    if (input.may_broadcast) {
-      int64_t step = 1;
-      for (int d = rank - 1; d >= 0; --d) {
-        const DimSpec dim = input.dims[d];
-        // Axes of one merged axis lie side by side: the innermost gives the stride.
-        if (dim.axis != kAlwaysOne && strides[groups_[dim.axis]] == 0 &&
-            !(dim.may_be_one && flat[d] == 1)) {
-          strides[groups_[dim.axis]] = step;
-        }
-        step *= flat[d];
-      }
-      strides += merged_axes_;
+    if (input.in_table) {
+      FillRow(input, flat, sizes, strides);
+      strides += merged_axes_ + 1 + 2 * input.guards;
     }
-    flat += rank;
+    flat += input.dims.size();
+  }
+}
+
+void ShapeSpec::FillRow(const TensorSpec& input, const int64_t* flat, const int64_t* sizes,
+                        int64_t* row) const {
+  int64_t pitch = 1;
+  int64_t* const offset = row + merged_axes_;
+  int64_t* inside = offset + 1 + 2 * input.guards;
+  std::string no_error;
+  for (int d = static_cast<int>(input.dims.size()) - 1; d >= 0; --d) {
+    const DimSpec& dim = input.dims[d];
+    Walk walk;
+    WalkWindows(dim.windows, flat[d], &walk, &no_error);
+    *offset += walk.start * pitch;
+    int64_t step = dim.may_be_one && flat[d] == 1 ? 0 : walk.step * pitch;
+    for (int k = static_cast<int>(dim.more.size()); k >= 0 && dim.axis != kAlwaysOne; --k) {
+      const int32_t axis = k == 0 ? dim.axis : dim.more[k - 1];
+      // Axes of one merged axis lie side by side: the innermost gives the stride.
+      if (row[groups_[axis]] == 0) row[groups_[axis]] = step;
+      step *= sizes[axis];
+    }
+    if (IsGuarded(dim)) {
+      *--inside = walk.high;
+      *--inside = walk.low;
+    }
+    pitch *= flat[d];
   }
 }
 

@@ -8,11 +8,13 @@
 //   groups   the merged axis of every axis; a merged size is the product of its axes' sizes
 //   in, out  tensors split by '/', dimensions by '.': `k` is axis k, `k?` is axis k or 1 (broadcast
 //            decided at run time), `-` is always 1, `k*l` is the product of axes (a dimension that
-//            a reshape splits or merges), and `s` alone is a tensor of rank 0
+//            a reshape splits or merges), and `s` alone is a tensor of rank 0. Windows (windows.h)
+//            behind an input's dimension say which part of it is walked; its size is that of the
+//            part
 //
-//   v1;axes=3;groups=0,1,1;fixed=2:64;in=0.1*2;out=0.1.2;
+//   v1;axes=3;groups=0,1,1;fixed=2:64;in=0[::-1].1*2[1:-1:1];out=0.1.2;
 //
-//   fixed    sizes of axes that are only ever factors of a dimension; left out when there are none
+//   fixed    sizes of axes that no dimension tells; left out when there are none
 //
 // The size of an axis is what its plain dimensions agree on; without a plain dimension it is what
 // the other factors of a product leave, or the size of the `?` dimensions that are not 1, or 1.
@@ -25,6 +27,8 @@
 #include <string>
 #include <vector>
 
+#include "windows.h"
+
 namespace autofuse {
 
 constexpr int32_t kAlwaysOne = -1;
@@ -34,11 +38,16 @@ struct DimSpec {
   int32_t axis = kAlwaysOne;  // loop axis, or kAlwaysOne
   bool may_be_one = false;    // the size is the axis' size or 1
   std::vector<int32_t> more;  // further axes: the size is the product
+  std::vector<Window> windows;
 };
 
 struct TensorSpec {
   std::vector<DimSpec> dims;
   bool may_broadcast = false;  // has a dimension with may_be_one
+  // Where its elements lie is said by the run-time table: a dimension may be one or has windows, or
+  // the dimensions stand in another order than their axes.
+  bool in_table = false;
+  int guards = 0;  // dimensions of which the part may be larger than the whole
 };
 
 class ShapeSpec {
@@ -50,7 +59,7 @@ class ShapeSpec {
   const std::vector<TensorSpec>& outputs() const { return outputs_; }
   int axes() const { return static_cast<int>(groups_.size()); }
   int merged_axes() const { return merged_axes_; }
-  int stride_count() const { return broadcast_inputs_ * merged_axes_; }
+  int stride_count() const { return table_size_; }
   // Number of dimensions of all inputs together: the length of `flat` below.
   int flat_dims() const { return static_cast<int>(flat_.size()); }
 
@@ -61,9 +70,14 @@ class ShapeSpec {
   bool BindAxes(const int64_t* flat, int64_t* sizes, std::string* error) const;
   // Fills merged[merged_axes()] from the sizes of BindAxes.
   void MergeSizes(const int64_t* sizes, int64_t* merged) const;
-  // Fills strides[stride_count()]: for every input that may broadcast its element stride along
-  // every merged axis, 0 where the input lacks the axis or is broadcast along it.
-  void Strides(const int64_t* flat, int64_t* strides) const;
+  // Fills the run-time table strides[stride_count()]; `sizes` are those of BindAxes. Every input
+  // `in_table` has a row: its element stride along every merged axis, 0 where it lacks the axis or
+  // is broadcast along it; the offset of the first point; for each guarded dimension the first
+  // coordinate of its axis that is inside, and the one behind the last.
+  void Strides(const int64_t* flat, const int64_t* sizes, int64_t* strides) const;
+  // Size of the part of an input dimension that is walked; kUnknownSize for an unknown size, -2
+  // when a window does not fit.
+  static int64_t PartSize(const DimSpec& dim, int64_t size, std::string* error);
   // The size of one output dimension; kUnknownSize when it is not known.
   static int64_t DimSize(const DimSpec& dim, const int64_t* sizes) {
     if (dim.axis == kAlwaysOne) return 1;
@@ -84,6 +98,9 @@ class ShapeSpec {
   bool BindPlain(const int64_t* flat, int64_t* sizes, std::string* error) const;
   bool BindProducts(const int64_t* flat, int64_t* sizes, std::string* error) const;
   bool BindLoose(const int64_t* flat, int64_t* sizes, std::string* error) const;
+  void FillRow(const TensorSpec& input, const int64_t* flat, const int64_t* sizes,
+               int64_t* row) const;
+  bool Part(const int64_t* flat, int i, int64_t* size, std::string* error) const;
   std::string Mismatch(int flat_index, int64_t got, const std::string& expected) const;
 
   std::vector<TensorSpec> inputs_;
@@ -93,7 +110,7 @@ class ShapeSpec {
   std::vector<int64_t> fixed_;
   int products_ = 0;  // dimensions with several axes
   int merged_axes_ = 0;
-  int broadcast_inputs_ = 0;
+  int table_size_ = 0;
 };
 
 }  // namespace autofuse

@@ -280,7 +280,7 @@ class AutofusedKernel : public ge::EagerExecuteOp,
     const ShapeSpec& spec = facts.spec;
     std::vector<int64_t> merged(spec.merged_axes()), strides(spec.stride_count());
     spec.MergeSizes(sizes, merged.data());
-    spec.Strides(flat, strides.data());
+    spec.Strides(flat, sizes, strides.data());
     int64_t cores = VectorCores();
     if (facts.granted_cores > 0) cores = std::min(cores, facts.granted_cores);
     if (cores <= 0) {

@@ -47,7 +47,7 @@ std::shared_ptr<const LaunchPlan> MakeLaunchPlan(const ShapeSpec& spec,
   plan->merged_sizes.resize(spec.merged_axes());
   spec.MergeSizes(axis_sizes.data(), plan->merged_sizes.data());
   plan->strides.resize(spec.stride_count());
-  spec.Strides(flat, plan->strides.data());
+  spec.Strides(flat, axis_sizes.data(), plan->strides.data());
   SetOutputShapes(spec, axis_sizes.data(), plan.get());
   plan->input_shapes = SplitShapes(spec, flat);
   plan->tiling = AutofuseTiling();

@@ -21,6 +21,20 @@ using tensorflow::shape_inference::ShapeHandle;
     if (!status_of_call.ok()) return status_of_call; \
   } while (0)
 
+// The size of the part of a dimension that is walked.
+Status PartSize(InferenceContext* c, const DimSpec& dim, DimensionHandle* size) {
+  if (dim.windows.empty()) return Status();
+  if (!c->ValueKnown(*size)) {
+    *size = c->UnknownDim();
+    return Status();
+  }
+  std::string error;
+  const int64_t part = ShapeSpec::PartSize(dim, c->Value(*size), &error);
+  if (part < 0) return InvalidArgument(error);
+  *size = c->MakeDim(part);
+  return Status();
+}
+
 // Binds the axes of the plain dimensions; collects those of dimensions that may be 1.
 Status BindInput(InferenceContext* c, int index, const TensorSpec& spec,
                  std::vector<DimensionHandle>* axes, std::vector<bool>* bound,
@@ -31,6 +45,7 @@ Status BindInput(InferenceContext* c, int index, const TensorSpec& spec,
     const DimSpec& dim = spec.dims[d];
     DimensionHandle size = c->Dim(shape, d);
     if (!dim.more.empty()) continue;
+    AUTOFUSE_RETURN_IF_ERROR(PartSize(c, dim, &size));
     if (dim.axis == kAlwaysOne) {
       AUTOFUSE_RETURN_IF_ERROR(c->WithValue(size, 1, &size));
     } else if (dim.may_be_one) {
@@ -69,7 +84,9 @@ Status BindProducts(InferenceContext* c, ShapeHandle shape, const TensorSpec& sp
     DimensionHandle rest, size;
     AUTOFUSE_RETURN_IF_ERROR(Product(c, dim, *axes, unknown[0], &rest));
     if (c->ValueKnown(rest) && c->Value(rest) == 0) continue;
-    AUTOFUSE_RETURN_IF_ERROR(c->Divide(c->Dim(shape, d), rest, true, &size));
+    DimensionHandle whole = c->Dim(shape, d);
+    AUTOFUSE_RETURN_IF_ERROR(PartSize(c, dim, &whole));
+    AUTOFUSE_RETURN_IF_ERROR(c->Divide(whole, rest, true, &size));
     (*axes)[unknown[0]] = size;
     (*bound)[unknown[0]] = true;
   }

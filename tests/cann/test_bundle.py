@@ -15,7 +15,7 @@ from tf_autofuse.errors import BuildError
 from tf_autofuse.ge.passes import PassContext
 from tf_autofuse.platforms import platform
 from tf_autofuse.runtime.twin import run_twin
-from tf_autofuse.tiling.cpp import tiling
+from tf_autofuse.tiling.cpp import table_fields, tiling
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_the_tiling_library_solves_as_python_does(fused):
     kernel = folder.read_kernel(fused[1])
     for rows, cores in ((1, 48), (7, 48), (5000, 20)):
         sizes = dict(zip(kernel.loop.axes, (rows, 40)))
-        strides = (40, 1, 40, 1)[: len(kernel.loop.axes) * 2]
+        strides = (40, 1, 0, 40, 1, 0)[: len(table_fields(kernel))]
         want = tiling(kernel, sizes, strides, cores)
         got = call_tiling(fused[1], (rows, 40), strides, cores)
         assert got == (want.data, want.blocks, want.workspace_bytes)
@@ -84,7 +84,7 @@ def test_the_stand_alone_source_runs_on_the_twin(fused):
     complete(fused)
     x = np.linspace(-2, 2, 120, dtype=np.float32).reshape(3, 40)
     y = np.full((1, 40), 0.5, np.float32)
-    data, blocks, workspace = call_tiling(fused[1], (3, 40), (40, 1, 0, 1), 48)
+    data, blocks, workspace = call_tiling(fused[1], (3, 40), (40, 1, 0, 0, 1, 0), 48)
     with open(os.path.join(fused[1], folder.DEVICE)) as file:
         source = file.read()
     result = run_twin(source, "autofused_kernel", [x, y], [((3, 40), "float32")], data, blocks,

@@ -22,7 +22,7 @@ def test_a_spec_binds_shapes():
 
 def test_a_spec_with_a_run_time_broadcast():
     spec = SpecText.parse("v1;axes=2;groups=0,1;in=0?.1/0?.1;out=0.1;")
-    assert spec.bind([[5, 4], [1, 4]]) == ([5, 4], [4, 1, 0, 1], [[5, 4]])
+    assert spec.bind([[5, 4], [1, 4]]) == ([5, 4], [4, 1, 0, 0, 1, 0], [[5, 4]])
     assert spec.bind([[1, 4], [1, 4]]).outputs == [[1, 4]]
 
 

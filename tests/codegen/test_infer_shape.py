@@ -5,7 +5,7 @@ import subprocess
 import kernel_samples as samples
 import pytest
 
-from tf_autofuse.codegen.infershape import parse_spec, print_infer_shape
+from tf_autofuse.codegen.infershape import print_infer_shape
 from tf_autofuse.errors import ScheduleError
 
 
@@ -62,10 +62,22 @@ def test_an_axis_of_maybe_dims(tmp_path):
     assert infer((3,), (7,))[0] == 2
 
 
-def test_specs_are_read_or_refused():
-    assert parse_spec("v1;axes=0;groups=;in=s/s;out=s;") == (0, ((), ()), ((),), {})
+def test_parts_of_dims(tmp_path):
+    loop = samples.abs_relu_exp("float32")
+    dims = "0[1:-1:2].1[::-1].2[1of3].-[-2].-[1+1]"
+    spec = "v1;axes=4;groups=0,1,2,3;fixed=3:6;in=%s;out=0.1.2.3;" % dims
+    infer, _ = build(spec, loop, tmp_path)
+    assert infer((8, 5, 9, 4, 3)) == (0, [(3, 5, 3, 6)])
+    assert infer((1, 0, 0, 2, 2)) == (0, [(0, 0, 0, 6)])
+    assert infer((-1, 5, -1, -1, -1)) == (0, [(-1, 5, -1, 6)])
+    assert infer((8, 5, 8, 4, 3))[0] == 2
+    assert infer((8, 5, 9, 1, 3))[0] == 2
+    assert infer((8, 5, 9, 4, 1))[0] == 2
+
+
+def test_specs_that_cannot_be_read_are_refused():
     with pytest.raises(ScheduleError, match="cannot be read"):
-        parse_spec("v2;axes=1")
+        print_infer_shape("v2;axes=1", samples.abs_relu_exp(), "sample")
 
 
 def test_products_of_axes(tmp_path):

@@ -35,7 +35,7 @@ int probe_evaluate(const char* spec_text, const int64_t* flat, int64_t* axes, in
   if (!autofuse::ShapeSpec::Parse(spec_text, &spec, &error)) return Copy(error, text);
   if (!spec.BindAxes(flat, axes, &error)) return Copy(error, text);
   spec.MergeSizes(axes, merged);
-  spec.Strides(flat, strides);
+  spec.Strides(flat, axes, strides);
   for (const auto& output : spec.outputs()) {
     for (const auto& dim : output.dims) {
       *output_dims++ = autofuse::ShapeSpec::DimSize(dim, axes);

@@ -7,6 +7,8 @@ import pytest
 
 from tf_autofuse import paths
 from tf_autofuse.build.toolchain import find_toolchain, run_tool
+from tf_autofuse.errors import AutofuseError
+from tf_autofuse.runtime.spec_text import SpecText
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CORE = os.path.join(paths.csrc_dir(), "core")
@@ -18,6 +20,7 @@ def probe(tmp_path_factory):
     command = list(find_toolchain().command) + [
         "-std=c++14", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-I" + CORE,
         os.path.join(HERE, "shape_spec_probe.cc"), os.path.join(CORE, "shape_spec.cc"),
+        os.path.join(CORE, "windows.cc"),
         "-o", path,
     ]
     output, code = run_tool(command, 120.0)
@@ -52,7 +55,7 @@ WHOLE = "v1;axes=3;groups=0,0,1;in=0.1.2/-.-.2/0.1/s;out=0.1.2/0.1/s;"
 
 def test_counts(probe):
     assert parse(probe, WHOLE) == [3, 2, 0, 8, 5]
-    assert parse(probe, "v1;axes=2;groups=0,1;in=0?.1/0.1/1?;out=0.1;") == [2, 2, 4, 5, 2]
+    assert parse(probe, "v1;axes=2;groups=0,1;in=0?.1/0.1/1?;out=0.1;") == [2, 2, 6, 5, 2]
     assert parse(probe, "v1;axes=0;groups=;in=;out=s;") == [0, 0, 0, 0, 0]
 
 
@@ -69,11 +72,11 @@ def test_always_one_in_an_output(probe):
 @pytest.mark.parametrize(
     "shapes, sizes, strides",
     [
-        (((3, 4), (3, 4)), [3, 4], [4, 1, 4, 1]),
-        (((3, 1), (1, 4)), [3, 4], [1, 0, 0, 1]),
-        (((1, 1), (3, 4)), [3, 4], [0, 0, 4, 1]),
-        (((1, 1), (1, 1)), [1, 1], [0, 0, 0, 0]),
-        (((1, 4), (0, 1)), [0, 4], [0, 1, 1, 0]),
+        (((3, 4), (3, 4)), [3, 4], [4, 1, 0, 4, 1, 0]),
+        (((3, 1), (1, 4)), [3, 4], [1, 0, 0, 0, 1, 0]),
+        (((1, 1), (3, 4)), [3, 4], [0, 0, 0, 4, 1, 0]),
+        (((1, 1), (1, 1)), [1, 1], [0, 0, 0, 0, 0, 0]),
+        (((1, 4), (0, 1)), [0, 4], [0, 1, 0, 1, 0, 0]),
     ],
 )
 def test_run_time_broadcast(probe, shapes, sizes, strides):
@@ -86,7 +89,53 @@ def test_strides_of_inputs_that_may_broadcast_only(probe):
     text = "v1;axes=4;groups=0,1,1,2;in=0?.1.2.3/0.1.2.3/3?;out=0.1.2.3;"
     _, merged, strides, _ = evaluate(probe, text, (1, 3, 4, 5), (2, 3, 4, 5), (5,))
     assert merged == [2, 12, 5]
-    assert strides == [0, 5, 1] + [0, 0, 1]
+    assert strides == [0, 5, 1, 0] + [0, 0, 1, 0]
+
+
+PARTS = [
+    ("v1;axes=2;groups=0,1;in=1.0;out=0.1;", [(3, 4)]),
+    ("v1;axes=2;groups=0,0;in=0[1:-1:1].1;out=0.1;", [(5, 4)]),
+    ("v1;axes=2;groups=0,1;in=0[::-2].1[-3::1]/1.0;out=0.1;", [(5, 4), (3, 3)]),
+    ("v1;axes=1;groups=0;in=-[-2].0.-[1];out=0;", [(5, 4, 3)]),
+    ("v1;axes=2;groups=0,1;in=0[1of3].1[2+];out=0.1;", [(6, 7)]),
+    ("v1;axes=1;groups=0;in=0[2+3][::-1];out=0;", [(9,)]),
+    ("v1;axes=2;groups=0,1;in=0[1|2].1[0|3]/0;out=0.1;", [(4, 2), (7,)]),
+    ("v1;axes=1;groups=0;in=0[2|1][1:-1:1];out=0;", [(4,)]),
+    ("v1;axes=1;groups=0;in=0[2|1][::-1];out=0;", [(4,)]),
+    ("v1;axes=1;groups=0;in=0[5|5][3:-2:4];out=0;", [(4,)]),
+    ("v1;axes=1;groups=0;in=0[3:1:1];out=0;", [(4,)]),
+    ("v1;axes=1;groups=0;in=0[-9:9:1][7:-9:-3];out=0;", [(4,)]),
+    ("v1;axes=2;groups=0,1;fixed=1:7;in=0;out=0.1;", [(4,)]),
+]
+
+
+@pytest.mark.parametrize("text, shapes", PARTS)
+def test_both_languages_read_parts_alike(probe, text, shapes):
+    want = SpecText.parse(text).bind(shapes)
+    _, merged, strides, outputs = evaluate(probe, text, *shapes)
+    assert merged == want.sizes and strides == want.strides
+    assert outputs == [size for shape in want.outputs for size in shape]
+
+
+@pytest.mark.parametrize("dim, size", [("0[1of3]", 4), ("0[2+3]", 4), ("0[5+]", 4)])
+def test_parts_that_do_not_fit(probe, dim, size):
+    text = "v1;axes=1;groups=0;in=%s;out=0;" % dim
+    with pytest.raises(ValueError, match="input 0 has size 4"):
+        evaluate(probe, text, (size,))
+    with pytest.raises(AutofuseError, match="input 0 dim 0"):
+        SpecText.parse(text).bind([(size,)])
+
+
+def test_an_element_that_is_not_there(probe):
+    text = "v1;axes=1;groups=0;in=0.-[-5];out=0;"
+    with pytest.raises(ValueError, match="out of bounds"):
+        evaluate(probe, text, (2, 4))
+
+
+@pytest.mark.parametrize("dim", ["0[", "0[]", "0[::0]", "0[1:2]", "0[1of]", "0[-1|2]", "0[1+2]?"])
+def test_windows_that_cannot_be_read(probe, dim):
+    with pytest.raises(ValueError, match="position"):
+        parse(probe, "v1;axes=1;groups=0;in=%s;out=0;" % dim)
 
 
 def test_plain_dimensions_decide_the_size(probe):

@@ -54,7 +54,7 @@ int32_t autofuse_tiling(const int64_t* sizes, int32_t n, int32_t, AutofuseTiling
 int32_t autofuse_run(const AutofuseArgs* args, const AutofuseTiling*, int32_t, int64_t begin,
                      int64_t end) {
   const int64_t* a = args->strides;
-  const int64_t* b = args->strides + 2;
+  const int64_t* b = args->strides + 3;  // behind the two strides and the offset of a
   for (int64_t i = begin; i < end; ++i) {
     for (int64_t j = 0; j < args->sizes[1]; ++j) {
       Out(args, 0)[i * args->sizes[1] + j] =

@@ -15,6 +15,7 @@ from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.loop.ops import item_bytes
 from tf_autofuse.loop.source import TensorRef
 from tf_autofuse.loop.spec import axis_sizes, input_dims
+from tf_autofuse.loop.windows import walk
 from tf_autofuse.ops import OPS
 from tf_autofuse.platforms import platform as find_platform
 from tf_autofuse.report.model import Traffic
@@ -51,17 +52,27 @@ class TrafficModel:
     def _count_bytes(self, shapes: Sequence[Sequence[int]]) -> Traffic:
         sizes = axis_sizes(self._kernel, shapes)
         once = [
-            item_bytes(param.dtype) * _count(shape)
-            for param, shape in zip(self._kernel.inputs, shapes)
+            item_bytes(param.dtype) * _elements(dims, shape)
+            for param, dims, shape in zip(
+                self._kernel.inputs, input_dims(self._kernel), shapes)
         ]
         requested, fetched, tiling = self._reads(sizes, once)
         written = sum(
             item_bytes(self._kernel.outputs[store.output].dtype) * _extent(store.dims, sizes)
             for store in self._kernel.stores
         )
-        bound = sum(dict(zip(self._refs, once)).values()) + written
+        bound = self._least(shapes, once) + written
         unfused = self._unfused(shapes, sizes)
         return Traffic(fetched + written, unfused, bound, tiling, requested + written)
+
+    def _least(self, shapes: Sequence[Sequence[int]], once: Sequence[int]) -> int:
+        """Bytes of all inputs if no element is read twice; parts of one tensor may overlap."""
+        whole: Dict[TensorRef, int] = {}
+        parts: Dict[TensorRef, int] = {}
+        for ref, param, shape, size in zip(self._refs, self._kernel.inputs, shapes, once):
+            whole[ref] = item_bytes(param.dtype) * _count(shape)
+            parts[ref] = parts.get(ref, 0) + size
+        return sum(min(whole[ref], parts[ref]) for ref in whole)
 
     def _reads(
         self, sizes: Dict[str, int], once: List[int]
@@ -98,7 +109,8 @@ class TrafficModel:
         for dims, layout in zip(self._symbols, input_dims(self._kernel)):
             known.update(
                 {dim: _count([sizes[d.axis] for d in factors if d.axis])
-                 for dim, factors in zip(dims, whole_dims(layout)) if dim < 0 and factors[0].axis}
+                 for dim, factors in zip(dims, whole_dims(layout))
+                 if dim < 0 and factors[0].axis and not factors[0].windows}
             )
         largest = max([1] + list(sizes.values()))
         total = 0
@@ -115,7 +127,8 @@ def _unfused_edges(view: GraphView, cluster: Cluster) -> List[Tuple[str, Tuple[i
     times: Dict[TensorRef, int] = {}
     for node in cluster.nodes:
         operator = view.operator(node)
-        for ref in operator.inputs + tuple((node.name, i) for i in range(OPS[node.type].outputs)):
+        outputs = min(len(node.outputs), OPS[node.type].outputs)
+        for ref in operator.inputs + tuple((node.name, port) for port in range(outputs)):
             times[ref] = times.get(ref, 0) + 1
     infos = ((view.infos[ref], count) for ref, count in times.items())
     return [(info.dtype, info.dims or (), count) for info, count in infos]
@@ -133,6 +146,15 @@ def _tiling_line(program: Program, tiling: NestTiling) -> str:
         tiling.parts,
         tiling.depth,
     )
+
+
+def _elements(dims: Sequence[Dim], shape: Sequence[int]) -> int:
+    """Elements of a tensor that its load reads."""
+    count = 1
+    for factors, size in zip(whole_dims(dims), shape):
+        first, last = walk(size, factors[0].windows).inside
+        count *= max(0, last - first)
+    return count
 
 
 def _count(shape: Sequence[int]) -> int:

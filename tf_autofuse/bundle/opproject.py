@@ -18,7 +18,9 @@ from tf_autofuse.errors import BuildError
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.tiling.cpp import print_struct, print_tiling
 
-CORE_FILES = ("shape_spec.h", "shape_spec.cc", "infer_shape.h", "infer_shape.cc")
+CORE_FILES = (
+    "windows.h", "windows.cc", "shape_spec.h", "shape_spec.cc", "infer_shape.h", "infer_shape.cc",
+)  # fmt: skip
 GE_TYPES = {
     "float32": "DT_FLOAT", "float16": "DT_FLOAT16", "bfloat16": "DT_BF16", "int8": "DT_INT8",
     "uint8": "DT_UINT8", "int16": "DT_INT16", "uint16": "DT_UINT16", "int32": "DT_INT32",

@@ -80,7 +80,7 @@ ge::graphStatus TilingFunc(gert::TilingContext* context) {{
   std::string error;
   if (!spec->BindAxes(flat.data(), sizes.data(), &error)) return ge::GRAPH_FAILED;
   spec->MergeSizes(sizes.data(), merged.data());
-  spec->Strides(flat.data(), strides.data());
+  spec->Strides(flat.data(), sizes.data(), strides.data());
   const auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
   const int64_t cores = platform.GetCoreNumAiv() > 0 ? platform.GetCoreNumAiv() : {cores};
   AutofuseLaunch launch = {{}};

@@ -21,7 +21,7 @@ from tf_autofuse.ge.reading import CONST_TYPES
 from tf_autofuse.loop.lower import LoweredKernel
 from tf_autofuse.loop.source import Operator, TensorRef
 from tf_autofuse.loop.views import VIEW_RULES
-from tf_autofuse.ops import OPS, REDUCE, VIEW
+from tf_autofuse.ops import MOVE, OPS, REDUCE, VIEW
 
 MOST_BETWEEN = 200
 """Groups looked at for a way to join what lies between two groups; bounds the time it takes."""
@@ -111,7 +111,9 @@ class _Clusterer:
             self._leave(node.index, decision)
             return
         operator = self._operators[node.index] = self._view.operator(node)
-        self._delicate[node.index] = OPS[node.type].lower in VIEW_RULES or any(
+        info = OPS[node.type]
+        moves = info.kind == MOVE or info.lower in VIEW_RULES
+        self._delicate[node.index] = moves or any(
             _has_equal_dims(self._view.infos[ref].dims)
             for ref in operator.inputs + ((node.name, 0),)
         )
@@ -165,7 +167,7 @@ class _Clusterer:
 
     def _worth_sharing(self, operator: Operator, ref: TensorRef) -> bool:
         kind = OPS[operator.type].kind
-        if kind == VIEW or self._view.infos[ref].const is not None:
+        if kind in (VIEW, MOVE) or self._view.infos[ref].const is not None:
             return False
         return kind == REDUCE or self._bytes(ref) >= self._bytes((operator.name, 0))
 

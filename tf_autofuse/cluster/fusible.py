@@ -52,7 +52,7 @@ def _runs_kernels(device: str) -> bool:
 def _tensors(view: GraphView, node: ViewNode) -> Optional[FuseDecision]:
     info = OPS[node.type]
     refs = [ref for ref in node.inputs if ref is not None]
-    first = view.infos[refs[0]]
+    first = view.infos[refs[min(info.first, len(refs) - 1)]]
     if first.dtype not in info.dtypes:
         return FuseDecision.no("DTYPE", "%s of %s" % (node.type, first.dtype))
     if node.outputs[0].dtype not in ALL_DTYPES:

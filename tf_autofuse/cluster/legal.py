@@ -45,7 +45,7 @@ def _check_nest(kernel: LoopKernel, nest: Nest) -> None:
     by_name = {value.name: value for value in kernel.body}
     for store in stores:
         value = by_name[store.value]
-        if set(value.axes) not in (set(nest.kept), set(nest.axes)):
+        if set(store.axes) not in (set(nest.kept), set(nest.axes)):
             raise Unsupported("an output is smaller than the loop", node=value.origin,
                               code="OUTPUT_DOMAIN")
     after: Set[str] = set()
@@ -83,8 +83,7 @@ def moved_bytes(kernel: LoopKernel, nests: Sequence[Nest], sizes: Dict[str, int]
         loads = {value.input: value.axes for value in found if isinstance(value, Load)}
         total += sum(_bytes(kernel.inputs[n], axes, sizes) for n, axes in loads.items())
         for store in stores:
-            axes = [dim.axis for dim in store.dims if dim.axis is not None]
-            total += _bytes(kernel.outputs[store.output], axes, sizes)
+            total += _bytes(kernel.outputs[store.output], store.axes, sizes)
     return total
 
 

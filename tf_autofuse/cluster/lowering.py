@@ -97,7 +97,8 @@ class LoweringMemo:
     def _facts_of(self, operator: Operator) -> tuple:
         facts = self._facts.get(operator.name)
         if facts is None:
-            attrs = repr((sorted(operator.attrs.items()), operator.axes))
+            attrs = repr((sorted(operator.attrs.items()), operator.axes,
+                          sorted(operator.params.items()), operator.outputs))
             facts = self._facts[operator.name] = (operator.type, attrs)
         return facts
 

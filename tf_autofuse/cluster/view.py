@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from tf_autofuse.ge.reading import CONST_TYPES, ConstValues, dims_of
 from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef
-from tf_autofuse.ops import OPS, REDUCE
+from tf_autofuse.ops import MOVE, OPS, REDUCE
 
 FRAMEWORK_TYPE = "FrameworkOp"
 
@@ -152,19 +152,27 @@ class GraphView:
         attrs = {key: read_attr(node.handle, key) for key in info.attrs}
         attrs = {key: value for key, value in attrs.items() if value is not None}
         attrs["dst_dtype"] = node.outputs[0].dtype
-        data = [ref for ref in node.inputs if ref is not None]
+        refs = [ref for ref in node.inputs if ref is not None]
+        ports = info.data_ports(len(refs))
+        params = {
+            port: values for port, values in
+            ((port, self._constant(ref)) for port, ref in enumerate(refs)
+             if port not in ports and info.kind in (REDUCE, MOVE))
+            if values is not None
+        }
         axes = attrs.pop("axes", None)
-        if axes is None and info.kind == REDUCE and len(data) > 1:
-            axes = self._axes(data[1])
-        inputs = tuple(data[: info.data or None])
-        return Operator(node.name, node.type, inputs, attrs, axes, node.outputs[0].dims)
+        if axes is None and info.kind == REDUCE and 1 in params:
+            axes = tuple(int(value) for value in params[1])
+        inputs = tuple(refs[port] for port in ports)
+        return Operator(node.name, node.type, inputs, attrs, axes, node.outputs[0].dims, params,
+                        len(node.outputs))
 
-    def _axes(self, ref: TensorRef) -> Optional[Tuple[int, ...]]:
+    def _constant(self, ref: TensorRef) -> Optional[Tuple[Any, ...]]:
         producer = self.nodes[self.index[ref[0]]]
         if producer.type not in CONST_TYPES or read_attr(producer.handle, "_autofuse_fed"):
             return None
         values = self._consts.read(producer.handle)
-        return None if values is None else tuple(int(value) for value in values)
+        return None if values is None else tuple(values)
 
     def _repeated(self, handle: Any, dtype: str) -> Any:
         """Value of all elements of a Const; None when they differ, it is fed or cannot be read."""

@@ -26,7 +26,7 @@ from tf_autofuse.kernel.ir import (
     written,
 )
 from tf_autofuse.kernel.layout import MATH_SCRATCH, UNIT, Extent, layout
-from tf_autofuse.kernel.nest import runtime_inputs
+from tf_autofuse.kernel.nest import runtime_rows
 from tf_autofuse.kernel.vector import ITEM_BYTES, ROUND_MODES, VECTOR_OPS
 from tf_autofuse.platforms import Platform
 
@@ -50,7 +50,7 @@ class StepPrinter:
         self.kernel, self.program, self.chip = kernel, program, chip
         self.number = program.number
         self.layout = layout(program)
-        self.runtime = runtime_inputs(kernel.loop)
+        self.rows = runtime_rows(kernel.loop)
         self.lines: List[str] = []
         self.indent = 0
         self.used: Set[str] = set()
@@ -165,7 +165,7 @@ class StepPrinter:
 
     def copy_in(self, step: CopyIn) -> None:
         """The tile from GM; strides known only at run time go row by row."""
-        if step.input in self.runtime:
+        if step.input in self.rows:
             self._copy_in_runtime(step)
             return
         axes = [dim.axis for dim in step.dims if dim.axis is not None]

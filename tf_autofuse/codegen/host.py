@@ -4,10 +4,10 @@ from __future__ import annotations
 from typing import Dict, List, Sequence
 
 from tf_autofuse.codegen.host_nest import NestPrinter
-from tf_autofuse.codegen.host_scalar import REFUSING
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.kernel.nest import Nest, needed
 from tf_autofuse.loop.ir import LoopKernel, Map
+from tf_autofuse.loop.ops import REFUSING
 from tf_autofuse.loop.text import print_loop
 
 # Nanoseconds for one element of a value on one core, vectorised: rough, they only choose blocks.

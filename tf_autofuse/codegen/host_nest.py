@@ -180,7 +180,8 @@ class NestPrinter(ValuePrinter):
     def _walk(self, targets: List[str], reduces: List[Reduce], stores: Sequence[int]) -> None:
         values = needed(self.loop, targets, frozenset(self.known))
         order = self.nest.order
-        deepest = max([self.nest.depth(self.by_name[t]) for t in targets] + [self.outer - 1])
+        walked = [self.by_name[t] for t in targets] + [self.loop.stores[n] for n in stores]
+        deepest = max([self.nest.depth(item) for item in walked] + [self.outer - 1])
         opened = 0
         for depth in range(self.outer - 1, deepest + 1):
             if depth >= self.outer:
@@ -195,8 +196,7 @@ class NestPrinter(ValuePrinter):
                 if self.nest.depth(self.by_name[reduction.operand]) == depth:
                     self._accumulate(reduction)
             for number in stores:
-                if max(self.nest.depth(self.by_name[self.loop.stores[number].value]),
-                       self.outer - 1) == depth:
+                if max(self.nest.depth(self.loop.stores[number]), self.outer - 1) == depth:
                     self.store(number)
         for _ in range(opened):
             self.close()

@@ -13,7 +13,7 @@ from typing import Dict, Sequence
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.loop.functions import REAL_FUNCTIONS
 from tf_autofuse.loop.ir import Scalar
-from tf_autofuse.loop.ops import FLOATS, INTS, NARROW_FLOATS
+from tf_autofuse.loop.ops import DIVISIONS, FLOATS, INTS, NARROW_FLOATS
 
 MEMORY_TYPES: Dict[str, str] = {
     "float32": "float", "float64": "double", "float16": "uint16_t", "bfloat16": "uint16_t",
@@ -31,9 +31,6 @@ _INT_MAPS = {
     "bit_xor": "({t})({0} ^ {1})", "int_sign": "int_sign<{t}>({0})",
     "count_bits": "count_bits<{s}>({0})",
 }
-DIVISIONS = frozenset(("trunc_div", "trunc_mod", "floor_div", "int_floor_mod"))
-REFUSING = DIVISIONS | frozenset(("require",))
-"""Operations that may make a kernel fail."""
 _INT_MAPS.update(
     (name, name + "<{t}>({0}, {1})")
     for name in DIVISIONS | frozenset(("int_pow", "shift_left", "shift_right"))

@@ -11,7 +11,7 @@ from tf_autofuse.codegen.host_scalar import (
     wide_expression,
     widen,
 )
-from tf_autofuse.kernel.nest import needed, runtime_inputs
+from tf_autofuse.kernel.nest import Row, needed, runtime_rows
 from tf_autofuse.loop.ir import Const, Index, Load, LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import NARROW_FLOATS
 
@@ -29,6 +29,7 @@ class ValuePrinter:
         self.index = {v.name: i for i, v in enumerate(loop.body)}
         self.size = {axis: "n%d" % i for i, axis in enumerate(loop.axes)}
         self.point = {axis: "i%d" % i for i, axis in enumerate(loop.axes)}
+        self.rows = runtime_rows(loop)
         self.known: Set[str] = set()
         self.bound: Dict[str, str] = {}
         self.lines: List[str] = []
@@ -51,20 +52,27 @@ class ValuePrinter:
         for number, axis in enumerate(self.loop.axes):
             self.put("const int64_t %s = args->sizes[%d];" % (self.size[axis], number))
         loads = [v for v in needed(self.loop, roots) if isinstance(v, Load)]
-        runtime = runtime_inputs(self.loop)
-        for number in sorted({v.input for v in loads}):
+        for load in sorted(loads, key=lambda load: load.input):
+            number = load.input
             kind = MEMORY_TYPES[self.loop.inputs[number].dtype]
-            self.put("const %s* __restrict__ in%d = (const %s*)args->inputs[%d];"
-                     % (kind, number, kind, number))
-            if number in runtime:
-                base = runtime.index(number) * len(self.loop.axes)
-                axes = {axis for v in loads if v.input == number for axis in v.axes}
-                for at in sorted(self.loop.axes.index(axis) for axis in axes):
-                    self.put("const int64_t s%d_%d = args->strides[%d];" % (number, at, base + at))
+            row = self.rows.get(number)
+            shift = " + args->strides[%d]" % row.offset if row and load.moved else ""
+            self.put("const %s* __restrict__ in%d = (const %s*)args->inputs[%d]%s;"
+                     % (kind, number, kind, number, shift))
+            if row:
+                self._declare_row(row)
         for number in sorted({self.loop.stores[n].output for n in stores}):
             kind = MEMORY_TYPES[self.loop.outputs[number].dtype]
             self.put("%s* __restrict__ out%d = (%s*)args->outputs[%d];"
                      % (kind, number, kind, number))
+
+    def _declare_row(self, row: Row) -> None:
+        """What the values of a load use of the run-time table."""
+        walked = {"s%d_%d" % (row.load.input, self.loop.axes.index(axis))
+                  for axis in row.load.axes if axis != row.unit_axis}
+        for place, name in enumerate(row.names(), row.start):
+            if name in walked or name.startswith(("low", "high")):
+                self.put("const int64_t %s = args->strides[%d];" % (name, place))
 
     def is_inline(self, value: Value) -> bool:
         """Constants are written where they are used."""
@@ -98,7 +106,7 @@ class ValuePrinter:
         """The statement that computes `value`."""
         wides = [self.wide(name) for name in value.args]
         if isinstance(value, Load):
-            text = "in%d[%s]" % (value.input, self._load_offset(value))
+            text = self._guarded(value, "in%d[%s]" % (value.input, self._load_offset(value)))
             text += " != 0" if value.dtype == "bool" else ""
         elif isinstance(value, Index):
             text = "(%s)%s" % (self.c_type(value), self.point[value.axes[0]])
@@ -114,8 +122,8 @@ class ValuePrinter:
     def store(self, number: int) -> None:
         """The statement that writes store number `number` at the current point."""
         store = self.loop.stores[number]
-        axes = [dim.axis for dim in store.dims if dim.axis is not None]
-        self.put("out%d[%s] = %s;" % (store.output, self._dense(axes), self.expr(store.value)))
+        self.put("out%d[%s] = %s;" % (store.output, self._dense(store.axes),
+                                      self.expr(store.value)))
 
     def _dense(self, axes: Sequence[str]) -> str:
         """Row-major offset of the current point in a dense tensor over `axes`."""
@@ -127,11 +135,22 @@ class ValuePrinter:
         return text or "0"
 
     def _load_offset(self, value: Load) -> str:
-        if value.input not in runtime_inputs(self.loop):
+        row = self.rows.get(value.input)
+        if row is None:
             return self._dense(value.axes)
-        terms = ["%s * s%d_%d" % (self.point[axis], value.input, self.loop.axes.index(axis))
+        terms = [self.point[axis] if axis == row.unit_axis else
+                 "%s * s%d_%d" % (self.point[axis], value.input, self.loop.axes.index(axis))
                  for axis in value.axes]
         return " + ".join(terms) or "0"
+
+    def _guarded(self, value: Load, text: str) -> str:
+        """`text`, or 0 where a guarded axis is outside of the input."""
+        row = self.rows.get(value.input)
+        tests = []
+        for axis in row.guards if row else ():
+            ends = (value.input, self.loop.axes.index(axis))
+            tests.append("{0} >= low{1}_{2} & {0} < high{1}_{2}".format(self.point[axis], *ends))
+        return "(%s ? %s : 0)" % (" & ".join(tests), text) if tests else text
 
 
 def _op(value: Value) -> str:

@@ -6,10 +6,12 @@ size that several inputs share is known when one of them knows it.
 """
 from __future__ import annotations
 
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, List, Sequence
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.loop.ir import LoopKernel
+from tf_autofuse.loop.spec import SpecDim, parse_spec
+from tf_autofuse.loop.windows import Window
 
 # Values of ge::DataType.
 GE_TYPES: Dict[str, int] = {
@@ -25,8 +27,9 @@ struct AutofuseShape {
   int64_t dims[8];
 };
 
-// Meets what is known of an axis; false when two sizes differ.
+// Meets what is known of an axis; false when two sizes differ, or when `size` is that of no part.
 static inline bool meet(int64_t* axis, int64_t size) {
+  if (size < -1) return false;
   if (size < 0 || *axis == size) return true;
   const bool unknown = *axis < 0;
   if (unknown) *axis = size;
@@ -47,7 +50,38 @@ static inline void solve(int64_t* axis, int64_t rest, int64_t size) {
 }
 """
 
-Dims = Tuple[Tuple[Tuple[int, ...], bool], ...]
+_PARTS = """
+// The part of a dimension of `size` that a window takes; -1 if the size is unknown, -2 if it does
+// not fit. As Python's slice, the counting of equal parts and of elements from `first` on.
+static inline int64_t slice_of(int64_t size, int64_t first, int64_t last, int64_t step) {
+  if (size < 0) return size;
+  const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
+  int64_t ends[2] = {first, last};
+  for (int64_t& end : ends) {
+    if (end < 0 && end >= -size) end += size;
+    end = end < low ? low : end > high ? high : end;
+  }
+  const int64_t span = step > 0 ? ends[1] - ends[0] : ends[0] - ends[1];
+  const int64_t stride = step > 0 ? step : -step;
+  return span > 0 ? (span + stride - 1) / stride : 0;
+}
+static inline int64_t part_of(int64_t size, int64_t of) {
+  return size < 0 ? size : size % of ? -2 : size / of;
+}
+static inline int64_t from_of(int64_t size, int64_t first, int64_t count) {
+  if (size < 0) return size;
+  if (count < 0) count = size - first;
+  return count < 0 || first + count > size ? -2 : count;
+}
+static inline int64_t pick_of(int64_t size, int64_t which) {
+  return size < 0 ? size : which < -size || which >= size ? -2 : 1;
+}
+static inline bool is_one(int64_t size) { return size == -1 || size == 1; }
+static inline int64_t pad_of(int64_t size, int64_t more) { return size < 0 ? size : size + more; }
+"""
+_FAR = 1 << 62  # as an end of a slice: beyond any dimension
+
+Dims = Sequence[SpecDim]
 
 
 def print_infer_shape(spec: str, loop: LoopKernel, name: str) -> str:
@@ -56,22 +90,23 @@ def print_infer_shape(spec: str, loop: LoopKernel, name: str) -> str:
     `spec` is the shape spec of the node (`loop.spec`), `loop` its kernel. Raises ScheduleError for
     a spec that cannot be read or a type that GE has not.
     """
-    count, inputs, outputs, fixed = parse_spec(spec)
-    lines = [_HEAD, "// 1: a rank is wrong; 2: two sizes of one axis differ.",
+    try:
+        groups, inputs, outputs, fixed = parse_spec(spec)
+    except ValueError:
+        raise ScheduleError("shape spec %r cannot be read" % spec, stage="infer shape") from None
+    count = len(groups)
+    parts = _PARTS if any(dim.windows for dims in inputs for dim in dims) else ""
+    lines = [_HEAD + parts, "// 1: a rank is wrong; 2: a size does not fit.",
              "int32_t %s_infer_shape(const AutofuseShape* in, AutofuseShape* out) {" % name]
     lines += ["  int64_t a%d = %d;" % (axis, fixed.get(axis, -1)) for axis in range(count)]
     for number, dims in enumerate(inputs):
         lines.append("  if (in[%d].rank != %d) return 1;" % (number, len(dims)))
-        for place, (axes, maybe) in enumerate(dims):
-            size = "in[%d].dims[%d]" % (number, place)
-            if not axes:
-                lines.append("  if (%s >= 0 && %s != 1) return 2;" % (size, size))
-            elif len(axes) == 1 and not maybe:
-                lines.append("  if (!meet(&a%d, %s)) return 2;" % (axes[0], size))
+        for place, dim in enumerate(dims):
+            lines += _bind_dim(_size(number, place, dim), dim)
     lines += _products(inputs)
     lines += _maybe_dims(count, inputs)
     for number, dims in enumerate(outputs):
-        sizes = ", ".join(_product(axes) for axes, _ in dims)
+        sizes = ", ".join(_product(dim.axes) for dim in dims)
         lines.append("  out[%d] = AutofuseShape{%d, {%s}};" % (number, len(dims), sizes))
     lines += ["  return 0;", "}", "", "// Values of ge::DataType.",
               "void %s_infer_dtype(int32_t* out) {" % name]
@@ -83,6 +118,41 @@ def print_infer_shape(spec: str, loop: LoopKernel, name: str) -> str:
     return "\n".join(lines + ["}"]) + "\n"
 
 
+def _size(number: int, place: int, dim: SpecDim) -> str:
+    """C++ for the size that an input dimension gives to its axes."""
+    size = "in[%d].dims[%d]" % (number, place)
+    for window in dim.windows:
+        size = _part(size, window)
+    return size
+
+
+def _bind_dim(size: str, dim: SpecDim) -> List[str]:
+    """What an input dimension says of its axis."""
+    if dim.maybe or len(dim.axes) > 1:
+        return []
+    if dim.axes:
+        return ["  if (!meet(&a%d, %s)) return 2;" % (dim.axes[0], size)]
+    if dim.windows:
+        return ["  if (!is_one(%s)) return 2;" % size]
+    return ["  if (%s >= 0 && %s != 1) return 2;" % (size, size)]
+
+
+def _part(size: str, window: Window) -> str:
+    """C++ for the size of what a window takes of a dimension of `size`."""
+    first, last, step = window.first, window.last, window.step
+    if window.kind == "slice":
+        start = (0 if step > 0 else _FAR) if first is None else first
+        end = (_FAR if step > 0 else -_FAR) if last is None else last
+        return "slice_of(%s, %d, %d, %d)" % (size, start, end, step)
+    if window.kind == "part":
+        return "part_of(%s, %d)" % (size, last or 1)
+    if window.kind == "from":
+        return "from_of(%s, %d, %d)" % (size, first or 0, -1 if last is None else last)
+    if window.kind == "pick":
+        return "pick_of(%s, %d)" % (size, first or 0)
+    return "pad_of(%s, %d)" % (size, (first or 0) + (last or 0))
+
+
 def _product(axes: Sequence[int]) -> str:
     text = "a%d" % axes[0] if axes else "1"
     for axis in axes[1:]:
@@ -92,8 +162,8 @@ def _product(axes: Sequence[int]) -> str:
 
 def _products(inputs: Sequence[Dims]) -> List[str]:
     """Factors that follow from products, in as many rounds as there are; then all are checked."""
-    dims = [(axes, "in[%d].dims[%d]" % (number, place)) for number, of in enumerate(inputs)
-            for place, (axes, _) in enumerate(of) if len(axes) > 1]
+    dims = [(dim.axes, _size(number, place, dim)) for number, of in enumerate(inputs)
+            for place, dim in enumerate(of) if len(dim.axes) > 1]
     lines: List[str] = []
     for _ in dims:
         for axes, size in dims:
@@ -101,7 +171,8 @@ def _products(inputs: Sequence[Dims]) -> List[str]:
                                                   size) for axis in axes]
     for axes, size in dims:
         text = _product(axes)
-        lines.append("  if (%s >= 0 && %s >= 0 && %s != %s) return 2;" % (size, text, text, size))
+        lines.append("  if (%s < -1 || (%s >= 0 && %s >= 0 && %s != %s)) return 2;"
+                     % (size, size, text, text, size))
     return lines
 
 
@@ -110,8 +181,8 @@ def _maybe_dims(count: int, inputs: Sequence[Dims]) -> List[str]:
     lines: List[str] = []
     for axis in range(count):
         sizes = ["in[%d].dims[%d]" % (number, place) for number, dims in enumerate(inputs)
-                 for place, (of, maybe) in enumerate(dims) if of == (axis,) and maybe]
-        fixed = any(axis in of and not maybe for dims in inputs for of, maybe in dims)
+                 for place, dim in enumerate(dims) if dim.axes == (axis,) and dim.maybe]
+        fixed = any(axis in dim.axes and not dim.maybe for dims in inputs for dim in dims)
         if not sizes:
             continue
         if not fixed:
@@ -121,30 +192,3 @@ def _maybe_dims(count: int, inputs: Sequence[Dims]) -> List[str]:
         for size in sizes:
             lines.append("  if (%s > 1 && !meet(&a%d, %s)) return 2;" % (size, axis, size))
     return lines
-
-
-def parse_spec(
-    spec: str,
-) -> Tuple[int, Tuple[Dims, ...], Tuple[Dims, ...], Dict[int, int]]:
-    """Axis count, per input and output the axes of each dimension and whether it is `?`, and the
-    fixed sizes of axes."""
-    fields = dict(part.split("=", 1) for part in spec.split(";") if "=" in part)
-    if not spec.startswith("v1;") or not {"axes", "in", "out"} <= set(fields):
-        raise ScheduleError("shape spec %r cannot be read" % spec, stage="infer shape")
-    pairs = [word.split(":") for word in fields.get("fixed", "").split(",") if word]
-    fixed = {int(axis): int(size) for axis, size in pairs}
-    return int(fields["axes"]), _tensors(fields["in"]), _tensors(fields["out"]), fixed
-
-
-def _tensors(text: str) -> Tuple[Dims, ...]:
-    return tuple(_dims(part) for part in text.split("/")) if text else ()
-
-
-def _dims(text: str) -> Dims:
-    if text == "s":
-        return ()
-    return tuple(
-        (() if word == "-" else tuple(int(part) for part in word.rstrip("?").split("*")),
-         word.endswith("?"))
-        for word in text.split(".")
-    )

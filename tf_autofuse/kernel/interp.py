@@ -33,9 +33,15 @@ from tf_autofuse.kernel.ir import (
     written,
 )
 from tf_autofuse.kernel.layout import task_order
-from tf_autofuse.kernel.nest import runtime_inputs
 from tf_autofuse.kernel.vector import VECTOR_OPS
-from tf_autofuse.loop.interp import compute_dtype, decode, encode, storage_dtype
+from tf_autofuse.loop.interp import (
+    compute_dtype,
+    decode,
+    encode,
+    move,
+    runtime_rows,
+    storage_dtype,
+)
 from tf_autofuse.loop.ir import Load
 
 Tile = Tuple[int, int]
@@ -68,23 +74,25 @@ def run(
             program = programs[variants[number] if variants is not None else 0]
             whole = (sizes.get(program.y or "", 1), sizes.get(program.x or "", 1))
             tile = tiles[number] if tiles is not None else whole
-            views = _views(kernel, inputs, sizes, strides)
+            views = _views(kernel, inputs, sizes, runtime_rows(kernel.loop, strides))
             _Machine(kernel, program, views, outputs, sizes, tile, parts).run()
     return outputs
 
 
-def _views(kernel: Kernel, inputs, sizes: Dict[str, int], strides) -> List[np.ndarray]:
+def _views(kernel: Kernel, inputs, sizes: Dict[str, int], rows) -> List[np.ndarray]:
     """Each input as an array over all kernel axes, walked by strides."""
     axes = kernel.loop.axes
     views = []
-    runtime = runtime_inputs(kernel.loop)
     for number, array in enumerate(inputs):
         loads = [v for v in kernel.loop.body if isinstance(v, Load) and v.input == number]
         flat = np.ascontiguousarray(array).reshape(-1)
         steps = [0] * len(axes)
-        if number in runtime and strides is not None:
-            slot = runtime.index(number) * len(axes)
-            steps = list(strides[slot:slot + len(axes)])
+        if loads and loads[0].moved:
+            view = move(loads[0], array, rows[number], axes, sizes)
+            views.append(np.broadcast_to(view, [sizes[axis] for axis in axes]))
+            continue
+        if number in rows:
+            steps = rows[number][:len(axes)]
         elif loads:
             pitch = 1
             for dim, size in reversed(list(zip(loads[0].dims, np.shape(array)))):
@@ -250,7 +258,7 @@ class _Machine:
         return rows, self._extent(self.program.x) if self.program.x in axes else 1
 
     def _copy_in(self, step: CopyIn) -> np.ndarray:
-        axes = [dim.axis for dim in step.dims if dim.axis is not None]
+        axes = {dim.axis for dim in step.dims if dim.axis is not None}
         dtype = self.kernel.loop.inputs[step.input].dtype
         part = self.views[step.input][self._index(axes)]
         return decode(np.ascontiguousarray(part).reshape(self._tile_order(axes)), dtype)

@@ -8,10 +8,10 @@ needs again over the reduced axes is computed again from the inputs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, FrozenSet, Iterable, List, Tuple
+from typing import Dict, FrozenSet, Iterable, List, Optional, Tuple, Union
 
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.loop.ir import Load, LoopKernel, Reduce, Value
+from tf_autofuse.loop.ir import Load, LoopKernel, Reduce, Store, Value
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Nest:
     def order(self) -> Tuple[str, ...]:
         return self.outer_kept + self.walk
 
-    def depth(self, value: Value) -> int:
-        """Index in `order` of the innermost loop that `value` varies with; -1 for none."""
+    def depth(self, value: Union[Value, Store]) -> int:
+        """Index in `order` of the innermost loop that it varies with; -1 for none."""
         return max([self.order.index(axis) for axis in value.axes] or [-1])
 
 
@@ -93,7 +93,6 @@ def build_nests(loop: LoopKernel) -> Tuple[Nest, ...]:
     nest that walks exactly its axes. Raises ScheduleError when one value needs reductions over
     different sets of axes, or needs a reduction of something that lacks a reduced axis.
     """
-    by_name = {value.name: value for value in loop.body}
     groups: Dict[Tuple[Tuple[str, ...], Tuple[str, ...]], List[int]] = {}
     plain: List[int] = []
     for number, store in enumerate(loop.stores):
@@ -101,10 +100,10 @@ def build_nests(loop: LoopKernel) -> Tuple[Nest, ...]:
         if not over:
             plain.append(number)
             continue
-        kept = tuple(a for a in by_name[store.value].axes if a not in over)
+        kept = tuple(a for a in store.axes if a not in over)
         groups.setdefault((kept, over), []).append(number)
     for number in plain:
-        axes = by_name[loop.stores[number].value].axes
+        axes = loop.stores[number].axes
         host = [key for key in groups if set(key[0] + key[1]) == set(axes)]
         groups.setdefault(host[0] if host else (axes, ()), []).append(number)
     return tuple(_build_nest(loop, kept, over, stores) for (kept, over), stores in groups.items())
@@ -123,16 +122,15 @@ def _build_nest(
     loop: LoopKernel, kept: Tuple[str, ...], reduced: Tuple[str, ...], stores: List[int]
 ) -> Nest:
     level = levels(loop)
-    by_name = {value.name: value for value in loop.body}
     roots = [loop.stores[n].value for n in stores]
     reduces = [v for v in needed(loop, roots) if isinstance(v, Reduce)]
     last = max([level[name] for name in roots])
     passes = []
     for number in range(last + 1):
         inside = [n for n in stores if level[loop.stores[n].value] == number
-                  and (not reduced or set(by_name[loop.stores[n].value].axes) & set(reduced))]
+                  and (not reduced or set(loop.stores[n].axes) & set(reduced))]
         after = [n for n in stores if level[loop.stores[n].value] == number + 1
-                 and not set(by_name[loop.stores[n].value].axes) & set(reduced)]
+                 and not set(loop.stores[n].axes) & set(reduced)]
         here = [v.name for v in reduces if level[v.name] == number + 1]
         if here or inside:
             passes.append(Pass(tuple(here), tuple(inside), tuple(after)))
@@ -140,7 +138,53 @@ def _build_nest(
     return Nest(kept, reduced, axes, tuple(passes))
 
 
-def runtime_inputs(loop: LoopKernel) -> List[int]:
-    """Inputs with a dimension that may broadcast; their strides come with the launch."""
-    found = {v.input for v in loop.body if isinstance(v, Load) and any(d.maybe for d in v.dims)}
-    return sorted(found)
+@dataclass(frozen=True)
+class Row:
+    """The row of a load in the run-time table, which begins at number `start`.
+
+    For each of the `guards` the row holds two numbers: the first coordinate inside and the one
+    behind the last.
+    """
+
+    load: Load
+    start: int
+    axes: Tuple[str, ...]
+
+    def stride(self, axis: str) -> int:
+        """Place of the stride along an axis."""
+        return self.start + self.axes.index(axis)
+
+    @property
+    def offset(self) -> int:
+        """Place of the offset of the first point."""
+        return self.start + len(self.axes)
+
+    @property
+    def guards(self) -> Tuple[str, ...]:
+        """The guarded axes in the order of their numbers."""
+        return tuple(d.axis for d in self.load.dims if d.guarded and d.axis is not None)
+
+    def names(self) -> List[str]:
+        """A name for every number of the row."""
+        number = self.load.input
+        found = ["s%d_%d" % (number, at) for at in range(len(self.axes))] + ["o%d" % number]
+        for axis in self.guards:
+            at = self.axes.index(axis)
+            found += ["low%d_%d" % (number, at), "high%d_%d" % (number, at)]
+        return found
+
+    @property
+    def unit_axis(self) -> Optional[str]:
+        """The axis along which the elements are neighbours, as far as the structure tells."""
+        last = self.load.dims[-1] if self.load.dims else None
+        return None if last is None or last.maybe or last.loose else last.axis
+
+
+def runtime_rows(loop: LoopKernel) -> Dict[int, Row]:
+    """Rows of the run-time table by input."""
+    rows: Dict[int, Row] = {}
+    start = 0
+    for load in loop.runtime_loads:
+        rows[load.input] = Row(load, start, loop.axes)
+        start += len(rows[load.input].names())
+    return rows

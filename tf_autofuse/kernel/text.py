@@ -31,8 +31,7 @@ from tf_autofuse.kernel.ir import (
     TileOf,
 )
 from tf_autofuse.kernel.nest import Nest, build_nests
-from tf_autofuse.loop.ir import Dim
-from tf_autofuse.loop.text import parse_loop, print_loop
+from tf_autofuse.loop.text import parse_dims, parse_loop, print_loop
 
 CODEGEN = 3
 """Raised when printers or tilings change what equal kernel IR becomes: keys must change, too."""
@@ -183,9 +182,7 @@ def _parse_step(line: str, number: int) -> Step:
         words = _words(load.group(2))
         if op == "load_part":
             return LoadPart(dst, int(load.group(1)), words)
-        dims = tuple(Dim(None) if w == "-" else Dim(w.rstrip("?"), w.endswith("?"))
-                     for w in words)
-        return CopyIn(dst, int(load.group(1)), dims)
+        return CopyIn(dst, int(load.group(1)), parse_dims(load.group(2)))
     value = _parse_scalar(scalar)
     names = tuple(args.split())
     if op == "fill":

@@ -11,7 +11,7 @@ become the same list:
 """
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.errors import Unsupported
 
@@ -145,3 +145,34 @@ class _Cut:
                 piece = axis
             pieces.append(piece)
         self._parts[self._sides[lone][0]] = pieces
+
+
+def leads(after: Dict[int, Set[int]], first: int, second: int) -> bool:
+    """Whether `second` stands behind `first`, or is it; `after` has the direct followers."""
+    seen = {first}
+    stack = [first]
+    while stack:
+        axis = stack.pop()
+        if axis == second:
+            return True
+        stack.extend(after[axis] - seen)
+        seen |= after[axis]
+    return False
+
+
+def topological(after: Dict[int, Set[int]]) -> List[int]:
+    """All axes, each before its followers."""
+    waiting = dict.fromkeys(after, 0)
+    for followers in after.values():
+        for axis in followers:
+            waiting[axis] += 1
+    order: List[int] = []
+    ready = [axis for axis in after if waiting[axis] == 0]
+    while ready:
+        axis = ready.pop(0)
+        order.append(axis)
+        for follower in sorted(after[axis]):
+            waiting[follower] -= 1
+            if waiting[follower] == 0:
+                ready.append(follower)
+    return order

@@ -1,7 +1,7 @@
 """The last step of lowering: live nodes become IR values with named axes."""
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.ir import (
@@ -19,6 +19,10 @@ from tf_autofuse.loop.ir import (
 )
 from tf_autofuse.loop.source import TensorRef
 from tf_autofuse.loop.spec import input_dims
+from tf_autofuse.loop.windows import Window, guarded, unit_step
+
+Layout = Sequence[Tuple[Optional[int], bool, Tuple[Window, ...]]]
+"""How a tensor is walked: per dim the axis id, whether it may be broadcast, and windows."""
 
 
 class LoweredKernel(NamedTuple):
@@ -54,7 +58,11 @@ class Finisher:
         )
         tensors = [self._low._tensors[ref] for ref in outputs]
         results = tuple(Param("out%d" % i, t.dtype) for i, t in enumerate(tensors))
-        stores = tuple(self._store(i, ref) for i, ref in enumerate(outputs))
+        stores = tuple(
+            Store(i, self._values[tensor.value].name, self._dims([(axis, False, ())
+                                                                  for axis in tensor.dims]))
+            for i, tensor in enumerate(tensors)
+        )
         body = tuple(self._values[index] for index in self._live)
         kernel = LoopKernel(params, results, self._order, body, stores, self._fixed(body))
         self._check_bound(kernel)
@@ -62,14 +70,13 @@ class Finisher:
         return LoweredKernel(kernel, tuple(refs), tuple(outputs), sizes)
 
     def _fixed(self, body: Sequence[Value]) -> Tuple[Tuple[str, int], ...]:
-        """Static sizes of axes that are only ever factors of a dim."""
+        """Static sizes of axes that are only ever factors of a dim, or that no input has."""
         layouts = [whole_dims(value.dims) for value in body if isinstance(value, Load)]
         dims = [dim for layout in layouts for dim in layout]
-        factors = {factor.axis for dim in dims if len(dim) > 1 for factor in dim}
         whole = {dim[0].axis for dim in dims if len(dim) == 1}
         sizes = {name: self._low.size(root) for root, name in self._names.items()}
         return tuple((name, sizes[name]) for name in self._order
-                     if name in factors - whole and sizes[name] >= 0)
+                     if name not in whole and sizes[name] >= 0)
 
     def _check_bound(self, kernel: LoopKernel) -> None:
         """Every size of run time must follow from the shapes of the inputs."""
@@ -89,30 +96,35 @@ class Finisher:
         if any(product - known for product in products):
             raise Unsupported("run-time sizes do not tell the factors of a dim",
                               node=self._live_origin(), code="RESHAPE")
+        if set(kernel.axes) - known:
+            raise Unsupported("the size of a dim comes from no input", node=self._live_origin(),
+                              code="SIZE_UNKNOWN")
 
     def _live_origin(self) -> str:
         return self._low._nodes[self._live[-1]].origin
 
-    def _store(self, number: int, ref: TensorRef) -> Store:
-        tensor = self._low._tensors[ref]
-        value = self._values[tensor.value]
-        leaves = {leaf for axis in tensor.dims if axis is not None for leaf in self._leaves(axis)}
-        if not leaves <= set(self._names) or self._axes(tensor.dims) != value.axes:
-            raise Unsupported("a broadcast would be written", node=ref[0], code="BROADCAST_ONLY")
-        return Store(number, value.name, self._dims((axis, False) for axis in tensor.dims))
-
     def _leaves(self, axis: int) -> List[int]:
         return self._low.axes.leaves(axis)
 
-    def _dims(self, layout: Iterable[Tuple[Optional[int], bool]]) -> Tuple[Dim, ...]:
+    def _dims(self, layout: Layout) -> Tuple[Dim, ...]:
+        """One element of a larger dim puts the elements of the dims before it apart."""
         dims: List[Dim] = []
-        for axis, maybe in layout:
+        apart = False
+        for axis, maybe, windows in reversed(layout):
             if axis is None:
-                dims.append(Dim(None))
+                dims.append(Dim(None, windows=windows))
+                apart = apart or bool(windows)
                 continue
-            for number, leaf in enumerate(self._leaves(axis)):
-                dims.append(Dim(self._names[leaf], maybe, number > 0))
-        return tuple(dims)
+            leaves = self._leaves(axis)
+            if guarded(windows) and len(leaves) > 1:
+                raise Unsupported("a reshape of a dim that was padded",
+                                  node=self._live_origin(), code="MOVE")
+            for number, leaf in reversed(list(enumerate(leaves))):
+                loose = not unit_step(windows) or (apart and number == len(leaves) - 1)
+                dims.append(Dim(self._names[leaf], maybe, number > 0,
+                                () if number else windows, loose, guarded(windows)))
+            apart = False
+        return tuple(reversed(dims))
 
     def _axes(self, axes) -> Tuple[str, ...]:
         named = {self._names[leaf] for axis in axes if axis is not None
@@ -126,9 +138,10 @@ class Finisher:
             number, layout = node.data
             dims = self._dims(layout)
             axes = self._axes(node.axes)
-            return Load(
-                name, node.dtype, axes, input=self._input_number[number], dims=dims, **common
-            )
+            walked = tuple(dim.axis for dim in dims if dim.axis is not None)
+            moved = walked != axes or any(dim.windows for dim in dims)
+            return Load(name, node.dtype, axes, input=self._input_number[number], dims=dims,
+                        moved=moved, **common)
         if node.kind == "const":
             return Const(name, node.dtype, (), value=node.data, **common)
         if node.kind == "index":

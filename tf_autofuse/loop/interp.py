@@ -5,7 +5,7 @@ float32 array that holds only bfloat16 values.
 """
 from __future__ import annotations
 
-from typing import Dict, List, Sequence
+from typing import Dict, List, Optional, Sequence
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tf_autofuse.loop.ir import (
     whole_dims,
 )
 from tf_autofuse.loop.ops import INTS, MAP_OPS, NARROW_FLOATS, REDUCE_OPS
+from tf_autofuse.loop.spec import SpecDim, table_row
 
 
 def storage_dtype(dtype: str) -> np.dtype:
@@ -52,21 +53,80 @@ def encode(array: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def run(
-    kernel: LoopKernel, inputs: Sequence[np.ndarray], sizes: Dict[str, int]
+    kernel: LoopKernel, inputs: Sequence[np.ndarray], sizes: Dict[str, int],
+    table: Optional[Sequence[int]] = None,
 ) -> List[np.ndarray]:
     """Outputs of the kernel on `inputs` (memory form) with the given axis sizes.
 
     Each input has the shape its load's dims give: the axis size, 1 for an absent axis, either for
-    a `maybe` dim. Errors of shape are numpy's.
+    a `maybe` dim, any where there are windows. `table` is the run-time table; it may be left out
+    where shapes and windows say it all. Errors of shape are numpy's.
     """
     env: Dict[str, np.ndarray] = {}
+    rows = runtime_rows(kernel, table)
     with np.errstate(all="ignore"):
         for value in kernel.body:
-            env[value.name] = _evaluate(kernel, value, env, inputs, sizes)
+            if isinstance(value, Load) and value.moved:
+                shape = np.shape(inputs[value.input])
+                row = rows.get(value.input) or _row(kernel, value, shape, sizes)
+                env[value.name] = decode(
+                    move(value, inputs[value.input], row, kernel.axes, sizes), value.dtype)
+            else:
+                env[value.name] = _evaluate(kernel, value, env, inputs, sizes)
     outputs: List[np.ndarray] = [np.empty(0)] * len(kernel.outputs)
     for store in kernel.stores:
         outputs[store.output] = _store(kernel, store, env[store.value], sizes)
     return outputs
+
+
+def runtime_rows(
+    kernel: LoopKernel, table: Optional[Sequence[int]]
+) -> Dict[int, List[int]]:
+    """The run-time table cut into its rows, by input; none without a table."""
+    rows: Dict[int, List[int]] = {}
+    at = 0
+    for load in kernel.runtime_loads if table is not None else ():
+        width = row_width(load, len(kernel.axes))
+        rows[load.input] = [int(number) for number in (table or ())[at:at + width]]
+        at += width
+    return rows
+
+
+def row_width(load: Load, axes: int) -> int:
+    """Numbers in the row of a load: strides, offset, and two for each guarded dim."""
+    return axes + 1 + 2 * sum(dim.guarded for dim in load.dims)
+
+
+def _row(
+    kernel: LoopKernel, load: Load, shape: Sequence[int], sizes: Dict[str, int]
+) -> List[int]:
+    numbers = {axis: number for number, axis in enumerate(kernel.axes)}
+    dims = [SpecDim(tuple(numbers[d.axis] for d in factors if d.axis is not None),
+                    factors[0].maybe, factors[0].windows) for factors in whole_dims(load.dims)]
+    return table_row(dims, shape, [sizes[axis] for axis in kernel.axes], range(len(numbers)))
+
+
+def move(
+    load: Load, array: np.ndarray, row: Sequence[int], axes: Sequence[str], sizes: Dict[str, int]
+) -> np.ndarray:
+    """A moved load as an array over `axes` (1 where it does not vary), in memory form."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    where = np.full([1] * len(axes), row[len(axes)], np.int64)
+    there = np.ones([1] * len(axes), bool)
+    guards = [dim.axis for dim in load.dims if dim.guarded]
+    for at, axis in enumerate(axes):
+        if axis not in load.axes:
+            continue
+        points = np.arange(sizes[axis]).reshape([-1 if i == at else 1 for i in range(len(axes))])
+        where = where + points * row[at]
+        if axis in guards:
+            place = len(axes) + 1 + 2 * guards.index(axis)
+            there = there & (points >= row[place]) & (points < row[place + 1])
+    shape = np.broadcast(where, there).shape
+    there = np.broadcast_to(there, shape)
+    result = np.zeros(shape, flat.dtype)
+    result[there] = flat[np.broadcast_to(where, shape)[there]]
+    return result
 
 
 def _evaluate(kernel: LoopKernel, value: Value, env, inputs, sizes) -> np.ndarray:

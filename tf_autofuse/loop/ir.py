@@ -24,25 +24,37 @@ from dataclasses import dataclass, field
 from typing import List, Optional, Sequence, Tuple
 
 from tf_autofuse.loop.ops import Scalar
+from tf_autofuse.loop.windows import Window
 
 
 @dataclass(frozen=True)
 class Dim:
     """One dimension of a tensor in memory, or one factor of it.
 
-    `axis` is None for a dimension of size 1. `maybe` marks a dimension that is either the size of
-    the axis or 1 (a broadcast that only the run-time shape decides); only loads may have one.
-    `joined` marks a further, inner factor of the dimension before: [a0*a1] is one dimension.
+    `axis` is None for a dimension of which one element is used. `maybe` marks a dimension that is
+    either the size of the axis or 1 (a broadcast that only the run-time shape decides). `joined`
+    marks a further, inner factor of the dimension before: [a0*a1] is one dimension. `windows` say
+    which part of the dimension (of all its factors) is walked. Only loads have `maybe` dims and
+    windows, and the marks that stay when axes are merged and windows are gone: `loose` (neighbours
+    along the axis are no neighbours in the dimension) and `guarded` (points outside of the
+    dimension read zeros).
     """
 
     axis: Optional[str]
     maybe: bool = False
     joined: bool = False
+    windows: Tuple[Window, ...] = ()
+    loose: bool = False
+    guarded: bool = False
 
     def __str__(self) -> str:
-        if self.axis is None:
-            return "-"
-        return self.axis + ("?" if self.maybe else "")
+        text = (self.axis or "-") + "".join(map(str, self.windows))
+        return text + "?" * self.maybe + "~" * self.loose + "!" * self.guarded
+
+    @property
+    def plain(self) -> bool:
+        """Whether the axis walks the whole dimension as it lies."""
+        return not (self.maybe or self.windows or self.loose or self.guarded)
 
 
 def print_dims(dims: Sequence[Dim]) -> str:
@@ -86,10 +98,15 @@ class Value:
 
 @dataclass(frozen=True)
 class Load(Value):
-    """Element of input number `input` at the point; `dims` gives the memory layout."""
+    """Element of input number `input` at the point; `dims` gives the memory layout.
+
+    The dims of a `moved` load stand in another order than the axes, or have windows: where its
+    elements lie is said by the run-time table of the kernel.
+    """
 
     input: int = 0
     dims: Tuple[Dim, ...] = ()
+    moved: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,18 +148,27 @@ class Reduce(Value):
 
 @dataclass(frozen=True)
 class Store:
-    """Write `value` to output number `output`; the axes of `dims` are the domain of the value."""
+    """Write `value` to output number `output`, whose layout `dims` gives.
+
+    Its axes hold those of the value; along the others the same element is written again.
+    """
 
     output: int
     value: str
     dims: Tuple[Dim, ...]
+
+    @property
+    def axes(self) -> Tuple[str, ...]:
+        """The axes of the output, in kernel order."""
+        return tuple(dim.axis for dim in self.dims if dim.axis is not None)
 
 
 @dataclass(frozen=True)
 class LoopKernel:
     """One cluster: parameters, axes in loop order, values in order of computation, stores.
 
-    `fixed` holds sizes of axes that a run-time shape alone does not tell: factors of a dimension.
+    `fixed` holds sizes of axes that a run-time shape alone does not tell: factors of a dimension,
+    and axes that no input has.
     """
 
     inputs: Tuple[Param, ...]
@@ -170,3 +196,14 @@ class LoopKernel:
         """Axes along which some load is broadcast or not, as the run-time shape decides."""
         maybe = {d.axis for v in self.body if isinstance(v, Load) for d in v.dims if d.maybe}
         return tuple(axis for axis in self.axes if axis in maybe)
+
+    @property
+    def runtime_loads(self) -> Tuple[Load, ...]:
+        """Loads with a row in the run-time table, in order of their inputs.
+
+        A row holds the stride along every axis, the offset of the first point, and for each
+        guarded dim the first coordinate inside and the one behind the last.
+        """
+        loads = [v for v in self.body if isinstance(v, Load)
+                 and (v.moved or any(d.maybe for d in v.dims))]
+        return tuple(sorted(loads, key=lambda load: load.input))

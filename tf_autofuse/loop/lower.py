@@ -11,25 +11,32 @@ from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.errors import Unsupported
-from tf_autofuse.loop.axes import AxisTable
-from tf_autofuse.loop.finish import Finisher, LoweredKernel
+from tf_autofuse.loop.axes import AxisTable, leads, topological
+from tf_autofuse.loop.finish import Finisher, Layout, LoweredKernel
 from tf_autofuse.loop.ir import Scalar
 from tf_autofuse.loop.ops import NARROW_FLOATS
 from tf_autofuse.loop.rules import RULES
 from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef
 from tf_autofuse.ops import OPS
 
+Dims = Tuple[Optional[int], ...]
+"""The axis ids of the dims of a tensor, None for a dim of size 1."""
+
 
 class Tensor(NamedTuple):
-    """A lowered tensor: the value that computes it and, per dim, its axis id (None: size 1)."""
+    """A lowered tensor: the value that computes it, and its dims."""
 
     value: int
     dtype: str
-    dims: Tuple[Optional[int], ...]
+    dims: Dims
 
 
 class _Node(NamedTuple):
-    """A value under construction; axis ids are resolved when the kernel is finished."""
+    """A value under construction; axis ids are resolved when the kernel is finished.
+
+    `data` is the (number of the input, layout) of a load, the value of a constant, the axis of an
+    index, the reduced axes of a reduction.
+    """
 
     kind: str
     op: str
@@ -101,17 +108,21 @@ class Lowering:
             dims = tuple(None if size == 1 else self.new_axis(size) for size in info.dims)
             return Tensor(value, info.dtype, dims)
         dims = tuple(None if size == 1 else self.new_axis(size) for size in info.dims)
-        layout = tuple((axis, False) for axis in dims)
+        layout = tuple((axis, False, ()) for axis in dims)
         return Tensor(self._new_load(ref, info.dtype, layout), info.dtype, dims)
 
     def _new_load(self, ref: TensorRef, dtype: str, layout) -> int:
         known = self._loads.get((ref, layout))
         if known is None:
             self._inputs.append(ref)
-            axes = tuple(axis for axis, _ in layout if axis is not None)
+            axes = tuple(axis for axis, _, _ in layout if axis is not None)
             data = (len(self._inputs) - 1, layout)
             known = self._loads[(ref, layout)] = self._append("load", "", (), dtype, axes, data)
         return known
+
+    def load_again(self, number: int, node: _Node, layout: Layout) -> int:
+        """The input that the load `node` reads, walked in another way."""
+        return self._new_load(self._inputs[number], node.dtype, layout)
 
     # ---- values ----------------------------------------------------------------------------
 
@@ -166,19 +177,31 @@ class Lowering:
         return tuple(dims)
 
     def _append(self, kind, op, args, dtype, axes, data) -> int:
+        return self.append(_Node(kind, op, args, dtype, axes, data, self._origin))
+
+    def append(self, node: _Node) -> int:
+        """Number of the value; an equal one that is there already is taken."""
         # repr keeps 0.0 and -0.0, and 1 and True, apart.
-        key = (kind, op, args, dtype, repr(data))
+        key = (node.kind, node.op, node.args, node.dtype, repr(node.data))
         known = self._known.get(key)
         if known is None:
-            self._nodes.append(_Node(kind, op, args, dtype, axes, data, self._origin))
+            self._nodes.append(node)
             known = self._known[key] = len(self._nodes) - 1
         return known
+
+    def node(self, value: int) -> _Node:
+        """The value of that number."""
+        return self._nodes[value]
 
     # ---- axes ------------------------------------------------------------------------------
 
     def new_axis(self, token: int) -> int:
         """An axis of a size, or of a symbol (negative), that is nobody else's yet."""
         return self.axes.new(token)
+
+    def new_symbol(self) -> int:
+        """A size that is known at run time only, and not known to equal any other."""
+        return -1 - len(self.axes) - (1 << 40)
 
     def size(self, axis: int) -> int:
         """Size of an axis, or its symbol."""
@@ -246,7 +269,7 @@ class Lowering:
             raise Unsupported("dims %s differ" % sizes, node=self._origin, code="SHAPE")
         # A size only known at run time against another size: each may be a broadcast 1.
         exact = [axis for _, axis in here if self.size(axis) in known]
-        axis = exact[0] if exact else self.new_axis(-1 - len(self.axes) - (1 << 40))
+        axis = exact[0] if exact else self.new_axis(self.new_symbol())
         for number, other in here:
             if other in exact:
                 self.unify(axis, other)
@@ -264,18 +287,24 @@ class Lowering:
                 code="RUNTIME_BROADCAST",
             )
         number, layout = node.data
-        layout = list(layout)
-        layout[position] = (axis, True)
-        value = self._new_load(self._inputs[number], node.dtype, tuple(layout))
-        dims = tuple(a for a, _ in layout)
-        return Tensor(value, tensor.dtype, dims)
+        dims = list(tensor.dims)
+        old, dims[position] = dims[position], axis
+        places = [place for place, entry in enumerate(layout) if entry[0] == old]
+        if len(places) != 1 or layout[places[0]][2]:
+            raise Unsupported(
+                "a run-time size decides whether a part of %s is broadcast" % node.origin,
+                node=self._origin,
+                code="RUNTIME_BROADCAST",
+            )
+        again = layout[:places[0]] + ((axis, True, ()),) + layout[places[0] + 1:]
+        return Tensor(self.load_again(number, node, again), tensor.dtype, tuple(dims))
 
     # ---- the finished kernel ---------------------------------------------------------------
 
     def finish(self, outputs: Sequence[TensorRef]) -> LoweredKernel:
         """Resolve axes, drop what no output needs, and build the kernel."""
         live = self._live({self._tensors[ref].value for ref in outputs})
-        order = self._axis_order(live)
+        order = self._axis_order(live, [self._tensors[ref].dims for ref in outputs])
         names = {root: "a%d" % i for i, root in enumerate(order)}
         return Finisher(self, live, names).build(outputs)
 
@@ -289,40 +318,34 @@ class Lowering:
                 stack.extend(self._nodes[index].args)
         return sorted(seen)
 
-    def _axis_order(self, live: Sequence[int]) -> List[int]:
-        """Axis roots in an order every tensor agrees with; Unsupported when there is none."""
+    def _axis_order(self, live: Sequence[int], stored: Sequence[Dims]) -> List[int]:
+        """Axis roots in an order that all `stored` dims agree with, and loads if they can."""
         after: Dict[int, Set[int]] = {}
+        for dims in stored:
+            self._follow(after, [axis for axis in dims if axis is not None], True)
         for index in live:
             node = self._nodes[index]
-            roots = [leaf for axis in node.axes for leaf in self.axes.leaves(axis)]
-            if len(set(roots)) != len(roots):
-                raise Unsupported(
-                    "two dims would be one axis", node=node.origin, code="AXES_CONFLICT"
-                )
-            for position, root in enumerate(roots):
-                after.setdefault(root, set()).update(roots[position + 1 : position + 2])
+            axes = node.axes
+            if node.kind == "load":
+                axes = tuple(axis for axis, _, _ in node.data[1] if axis is not None)
+            self._follow(after, axes, False)
             if node.kind == "reduce":
-                for leaf in (leaf for axis in node.data for leaf in self.axes.leaves(axis)):
-                    after.setdefault(leaf, set())
-        return self._topological(after)
+                self._follow(after, node.data, False)
+        return topological(after)
 
-    def _topological(self, after: Dict[int, Set[int]]) -> List[int]:
-        waiting = dict.fromkeys(after, 0)
-        for successors in after.values():
-            for root in successors:
-                waiting[root] += 1
-        order: List[int] = []
-        ready = [root for root in after if waiting[root] == 0]
-        while ready:
-            root = ready.pop(0)
-            order.append(root)
-            for successor in sorted(after[root]):
-                waiting[successor] -= 1
-                if waiting[successor] == 0:
-                    ready.append(successor)
-        if len(order) != len(after):
-            raise Unsupported("axes in two orders", node=self._origin, code="AXES_ORDER")
-        return order
+    def _follow(self, after: Dict[int, Set[int]], axes: Sequence[int], must: bool) -> None:
+        """Let each of `axes` stand behind the one before, if no order so far forbids it."""
+        roots = [leaf for axis in axes for leaf in self.axes.leaves(axis)]
+        if len(set(roots)) != len(roots):
+            raise Unsupported("two dims would be one axis", node=self._origin,
+                              code="AXES_CONFLICT")
+        for root in roots:
+            after.setdefault(root, set())
+        for first, second in zip(roots, roots[1:]):
+            if not leads(after, second, first):
+                after[first].add(second)
+            elif must:
+                raise Unsupported("axes in two orders", node=self._origin, code="AXES_ORDER")
 
 
 def _aligned(tensor: Tensor, dims: List[Optional[int]]) -> Tensor:

@@ -2,8 +2,10 @@
 
     in0 [a0, a1], in1 [a2], value [a0, a1, a2]   ->   in0 [m0], in1 [m1], value [m0, m1]
 
-Two neighbours merge when every domain, load, store and reduction has both or neither, and none
-of them is a `maybe` axis. Fewer axes mean longer vectors and one kernel for more ranks.
+Two neighbours merge when every domain, load, store and reduction has both or neither, none of
+them is a `maybe` axis, and every load steps from one to the other as if they were one. Fewer axes
+mean longer vectors and one kernel for more ranks. What windows did to a load is left to the
+run-time table; only marks of them stay.
 """
 from __future__ import annotations
 
@@ -37,7 +39,24 @@ def merge_axes(kernel: LoopKernel) -> Tuple[LoopKernel, Tuple[int, ...]]:
 def _mergeable(kernel: LoopKernel, left: str, right: str) -> bool:
     if {left, right} & set(kernel.maybe_axes):
         return False
-    return all((left in axes) == (right in axes) for axes in _axis_sets(kernel))
+    return all((left in axes) == (right in axes) for axes in _axis_sets(kernel)) and all(
+        _side_by_side(value.dims, left, right)
+        for value in kernel.body if isinstance(value, Load) and value.moved
+    )
+
+
+def _side_by_side(dims: Tuple[Dim, ...], left: str, right: str) -> bool:
+    """Whether the two axes of a load lie like one: the left one in its steps, the right whole."""
+    places = [place for place, dim in enumerate(dims) if dim.axis in (left, right)]
+    if not places:
+        return True
+    first, second = dims[places[0]], dims[places[-1]]
+    return (
+        first.axis == left
+        and all(dim.axis is None for dim in dims[places[0] + 1:places[-1]])
+        and not (first.loose or first.guarded)
+        and second.plain
+    )
 
 
 def _axis_sets(kernel: LoopKernel) -> List[Set[str]]:
@@ -46,6 +65,7 @@ def _axis_sets(kernel: LoopKernel) -> List[Set[str]]:
         sets.append(set(value.axes))
         if isinstance(value, Reduce):
             sets.append(set(value.over))
+    sets += [set(store.axes) for store in kernel.stores]
     return [axes for axes in sets if axes]
 
 
@@ -54,9 +74,9 @@ def _rename(axes: Tuple[str, ...], names: Dict[str, str]) -> Tuple[str, ...]:
 
 
 def _rename_dims(dims: Tuple[Dim, ...], names: Dict[str, str]) -> Tuple[Dim, ...]:
-    return tuple(
-        dict.fromkeys(Dim(names[dim.axis], dim.maybe) for dim in dims if dim.axis is not None)
-    )
+    return tuple(dict.fromkeys(
+        replace(dim, axis=names[dim.axis], windows=()) for dim in dims if dim.axis is not None
+    ))
 
 
 def _rename_value(value: Value, names: Dict[str, str]) -> Value:

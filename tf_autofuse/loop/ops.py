@@ -97,6 +97,10 @@ MAP_OPS["count_bits"] = MapOp(1, INTS, "any", count_bits)
 result, without which the kernel fails. `count_bits` gives uint8. `bitcast` keeps the bits and goes
 between types of one size."""
 
+DIVISIONS = frozenset(("trunc_div", "trunc_mod", "floor_div", "int_floor_mod"))
+REFUSING = DIVISIONS | frozenset(("require",))
+"""Operations that may make a kernel fail."""
+
 _LIGHT_FUNCTIONS = frozenset(("floor", "ceil", "rint", "trunc", "sign", "mul_no_nan"))
 HEAVY = (frozenset(REAL_FUNCTIONS) - _LIGHT_FUNCTIONS) | frozenset(
     ("sqrt", "div", "trunc_div", "trunc_mod", "floor_div", "int_floor_mod", "int_pow")

@@ -1,20 +1,24 @@
 """The shape spec: how the run-time dims of a fused node's tensors bind its axes.
 
 The C++ runtimes (csrc/core/shape_spec.h) read this text; kernels themselves only see merged axis
-sizes. Grammar, for a kernel with three axes of which the first two merged:
+sizes and, for loads that are not simply dense, a table of strides. Grammar, for a kernel with three
+axes of which the first two merged:
 
     v1;axes=3;groups=0,0,1;in=0.1.2/-.-.2/0?.1/s;out=0.1.2/s;
 
 Dims are separated by `.`: `k` is axis k, `k?` axis k or 1, `-` is 1, `k*l` the product of two axes
-(a dim that a reshape splits or merges); `s` is a scalar. Factors that no shape tells are fixed:
+(a dim that a reshape splits or merges); `s` is a scalar. Windows (`loop.windows`) behind a dim of
+an input say which part of it is walked. Sizes that no shape tells are fixed:
 
-    v1;axes=3;groups=0,1,1;fixed=2:64;in=0.1*2;out=0.1.2;
+    v1;axes=3;groups=0,1,1;fixed=2:64;in=0[::-1].1*2[1:-1:1];out=0.1.2;
 """
 from __future__ import annotations
 
-from typing import Dict, Iterable, List, Sequence, Tuple
+import re
+from typing import Dict, Iterable, List, NamedTuple, Sequence, Tuple
 
 from tf_autofuse.loop.ir import Dim, Load, LoopKernel, whole_dims
+from tf_autofuse.loop.windows import Window, guarded, parse_windows, walk
 
 
 def shape_spec(kernel: LoopKernel, groups: Sequence[int]) -> str:
@@ -45,8 +49,8 @@ def _spell(dims: Tuple[Dim, ...], index: Dict[str, str]) -> str:
     if not dims:
         return "s"
     return ".".join(
-        "*".join("-" if dim.axis is None else index[dim.axis] + ("?" if dim.maybe else "")
-                 for dim in factors)
+        "*".join("-" if dim.axis is None else index[dim.axis] for dim in factors)
+        + "".join(map(str, factors[0].windows)) + "?" * factors[0].maybe
         for factors in whole_dims(dims)
     )
 
@@ -66,15 +70,23 @@ def axis_sizes(kernel: LoopKernel, shapes: Sequence[Sequence[int]]) -> Dict[str,
             raise ValueError("input %d: rank %d, not %d" % (number, len(shape), len(whole)))
         for position, (factors, size) in enumerate(zip(whole, shape)):
             where = (number, position)
+            part = _part_size(factors[0], int(size), where)
             if len(factors) > 1:
-                products.append(([dim.axis or "" for dim in factors], int(size), where))
+                products.append(([dim.axis or "" for dim in factors], part, where))
             else:
-                _bind(loose if factors[0].maybe else exact, factors[0], int(size), where)
+                _bind(loose if factors[0].maybe else exact, factors[0], part, where)
     _solve(exact, products)
     for axis, size in loose.items():
         if size not in (1, exact.setdefault(axis, size)):
             raise ValueError("axis %s: %d cannot be broadcast to %d" % (axis, size, exact[axis]))
     return {axis: exact[axis] for axis in kernel.axes}
+
+
+def _part_size(dim: Dim, size: int, where: Tuple[int, int]) -> int:
+    try:
+        return walk(size, dim.windows).size
+    except ValueError as error:
+        raise ValueError("input %d dim %d: %s" % (where[0], where[1], error)) from None
 
 
 def _solve(sizes: Dict[str, int], products: Sequence[Tuple[List[str], int, Tuple[int, int]]]):
@@ -109,3 +121,87 @@ def _bind(sizes: Dict[str, int], dim: Dim, size: int, where: Tuple[int, int]) ->
         raise ValueError("input %d dim %d: %d, not %d" % (where[0], where[1], size, bound))
     if dim.axis is not None:
         sizes[dim.axis] = bound
+
+
+class SpecDim(NamedTuple):
+    """A dim as the spec has it: the product of `axes` (none: one element), windows of the whole;
+    `maybe`: the size of the only axis, or 1."""
+
+    axes: Tuple[int, ...]
+    maybe: bool = False
+    windows: Tuple[Window, ...] = ()
+
+    def size(self, sizes: Dict[int, int]) -> int:
+        """The product; axes without a size count as 1."""
+        return _product(sizes.get(axis, 1) for axis in self.axes)
+
+
+class Spec(NamedTuple):
+    """Merged axis of every axis, dims of inputs and outputs, and fixed sizes by axis."""
+
+    groups: List[int]
+    inputs: List[List[SpecDim]]
+    outputs: List[List[SpecDim]]
+    fixed: Dict[int, int]
+
+
+_FORM = re.compile(
+    r"v1;axes=[0-9]{1,4};groups=[0-9,]*;(fixed=[0-9:,]*;)?"
+    r"in=[]0-9.?*/s:|+of[-]*;out=[0-9.*/s-]*;?\Z"
+)
+
+
+def parse_spec(text: str) -> Spec:
+    """Read a spec; ValueError when the text is none."""
+    if not _FORM.match(text):  # int() takes more than digits
+        raise ValueError(text)
+    fields = dict(part.split("=") for part in text.rstrip(";").split(";")[1:])
+    groups = [int(word) for word in fields["groups"].split(",") if word]
+    if len(groups) != int(fields["axes"]):
+        raise ValueError(text)
+    pairs = [word.split(":") for word in fields.get("fixed", "").split(",") if word]
+    fixed = {int(axis): int(size) for axis, size in pairs}
+    return Spec(groups, _parse_tensors(fields["in"]), _parse_tensors(fields["out"]), fixed)
+
+
+def _parse_tensors(text: str) -> List[List[SpecDim]]:
+    tensors = text.split("/") if text else []
+    return [[] if word == "s" else list(map(_parse_dim, word.split("."))) for word in tensors]
+
+
+def _parse_dim(word: str) -> SpecDim:
+    found = re.match(r"(\d+(?:\*\d+)*|-)((?:\[[^\]]*\])*)(\??)$", word)
+    if found is None:
+        raise ValueError(word)
+    axes = () if found.group(1) == "-" else tuple(map(int, found.group(1).split("*")))
+    return SpecDim(axes, bool(found.group(3)), parse_windows(found.group(2)))
+
+
+def in_table(dims: Sequence[SpecDim]) -> bool:
+    """Whether the elements of an input lie as only its row of the run-time table says."""
+    axes = [axis for dim in dims for axis in dim.axes]
+    return axes != sorted(axes) or any(dim.maybe or dim.windows for dim in dims)
+
+
+def table_row(
+    dims: Sequence[SpecDim], shape: Sequence[int], sizes: Sequence[int], groups: Sequence[int]
+) -> List[int]:
+    """Row of the run-time table for an input of `shape`, with the `sizes` of all axes: a stride for
+    each merged axis, the offset of the first point, and the coordinates inside of guarded dims.
+
+    Axes that were merged lie side by side, so that the innermost of them gives the stride.
+    """
+    strides = [0] * (max(groups) + 1 if groups else 0)
+    inside, offset, pitch = [], 0, 1
+    for dim, size in reversed(list(zip(dims, shape))):
+        at = walk(size, dim.windows)
+        offset += at.start * pitch
+        step = 0 if dim.maybe and size == 1 else at.step * pitch
+        for axis in reversed(dim.axes):
+            if strides[groups[axis]] == 0:
+                strides[groups[axis]] = step
+            step *= sizes[axis]
+        if guarded(dim.windows):
+            inside.append(at.inside)
+        pitch *= size
+    return strides + [offset] + [end for ends in reversed(inside) for end in ends]

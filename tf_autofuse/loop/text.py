@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any, Callable, Dict, List, Tuple
 
 from tf_autofuse.errors import IRError
@@ -19,6 +20,7 @@ from tf_autofuse.loop.ir import (
     Value,
     print_dims,
 )
+from tf_autofuse.loop.windows import parse_windows
 
 
 def print_loop(kernel: LoopKernel, comments: bool = False) -> str:
@@ -37,7 +39,8 @@ def print_loop(kernel: LoopKernel, comments: bool = False) -> str:
 
 def _print_value(value: Value) -> str:
     if isinstance(value, Load):
-        return "load in%d %s : %s" % (value.input, print_dims(value.dims), value.dtype)
+        moved = " moved" if value.moved else ""
+        return "load in%d %s%s : %s" % (value.input, print_dims(value.dims), moved, value.dtype)
     if isinstance(value, Const):
         return "const %r : %s" % (value.value, value.dtype)
     if isinstance(value, Index):
@@ -77,7 +80,7 @@ def parse_loop(text: str) -> LoopKernel:
         elif line.startswith("store "):
             stores.append(_guarded(_parse_store, line, number))
         else:
-            body.append(_guarded(_parse_value, line, number))
+            body.append(_in_order(_guarded(_parse_value, line, number), axes))
     return LoopKernel(
         tuple(inputs), tuple(outputs), axes, tuple(body), tuple(stores), tuple(fixed)
     )
@@ -102,12 +105,19 @@ def _match(pattern: str, line: str, number: int):
     return match
 
 
-def _parse_dims(text: str) -> Tuple[Dim, ...]:
+def _in_order(value: Value, axes: Tuple[str, ...]) -> Value:
+    """A moved load with its domain in kernel order."""
+    if not isinstance(value, Load) or not value.moved:
+        return value
+    return replace(value, axes=tuple(axis for axis in axes if axis in value.axes))
+
+
+def parse_dims(text: str) -> Tuple[Dim, ...]:
+    """Read dims separated by commas; IRError names the one that cannot be read."""
     dims: List[Dim] = []
     for text_of_dim in text.split(",") if text.strip() else []:
         for number, word in enumerate(text_of_dim.strip().split("*")):
-            axis = None if word == "-" else word.rstrip("?")
-            dims.append(Dim(axis, word.endswith("?"), number > 0))
+            dims.append(_parse_dim(word, number > 0))
     return tuple(dims)
 
 
@@ -116,9 +126,18 @@ def _parse_fixed(line: str, number: int) -> Tuple[str, int]:
     return axis, int(size)
 
 
+def _parse_dim(word: str, joined: bool) -> Dim:
+    m = re.match(r"(\w+|-)((?:\[[^\]]*\])*)(\??)(~?)(!?)$", word)
+    if m is None:
+        raise IRError("dim %r cannot be read" % word, stage="loop text")
+    axis = None if m.group(1) == "-" else m.group(1)
+    maybe, loose, inside = (bool(m.group(i)) for i in (3, 4, 5))
+    return Dim(axis, maybe, joined, parse_windows(m.group(2)), loose, inside)
+
+
 def _parse_store(line: str, number: int) -> Store:
     m = _match(r"store out(\d+) \[(.*)\] %(\w+)", line, number)
-    return Store(int(m.group(1)), m.group(3), _parse_dims(m.group(2)))
+    return Store(int(m.group(1)), m.group(3), parse_dims(m.group(2)))
 
 
 def _parse_value(line: str, number: int) -> Value:
@@ -126,10 +145,11 @@ def _parse_value(line: str, number: int) -> Value:
     name, kind, rest, dtype = m.group(1), m.group(2), m.group(3), m.group(4)
     axes = tuple(a.strip() for a in (m.group(5) or "").split(",") if a.strip())
     if kind == "load":
-        load = _match(r"in(\d+) \[(.*)\]", rest, number)
-        dims = _parse_dims(load.group(2))
+        load = _match(r"in(\d+) \[(.*)\]( moved)?", rest, number)
+        dims = parse_dims(load.group(2))
         domain = tuple(d.axis for d in dims if d.axis)
-        return Load(name, dtype, domain, input=int(load.group(1)), dims=dims)
+        moved = load.group(3) is not None
+        return Load(name, dtype, domain, input=int(load.group(1)), dims=dims, moved=moved)
     if kind == "index":
         return Index(name, dtype, (rest,))
     if kind == "const":

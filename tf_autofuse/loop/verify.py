@@ -65,8 +65,11 @@ def _check_load(kernel: LoopKernel, value: Load) -> None:
         _bad(value, "input %d of %d" % (value.input, len(kernel.inputs)))
     if value.dtype != kernel.inputs[value.input].dtype:
         _bad(value, "dtype differs from in%d" % value.input)
-    if _dim_axes(value.dims) != value.axes:
+    axes = _dim_axes(value.dims)
+    if axes != value.axes and not (value.moved and sorted(axes) == sorted(value.axes)):
         _bad(value, "dims %s do not give its domain" % print_dims(value.dims))
+    if not value.moved and any(dim.windows or dim.loose or dim.guarded for dim in value.dims):
+        _bad(value, "has windows and is not moved")
 
 
 def _check_map(kernel: LoopKernel, value: Map, seen: Dict[str, Value]) -> None:
@@ -118,7 +121,8 @@ def _check_store(kernel: LoopKernel, store: Store, seen: Dict[str, Value]) -> No
     value = seen[store.value]
     if value.dtype != kernel.outputs[store.output].dtype:
         raise IRError("stores %s" % value.dtype, node=where, stage=STAGE)
-    if any(dim.maybe for dim in store.dims) or _dim_axes(store.dims) != value.axes:
+    plain = all(dim.plain for dim in store.dims) and store.axes == _ordered(kernel, store.axes)
+    if not plain or not set(value.axes) <= set(store.axes):
         raise IRError("dims do not match the domain of the value", node=where, stage=STAGE)
 
 

@@ -309,10 +309,9 @@ class Builder:
         value = self.by_name[store.value]
         self.origin = value.origin
         memory, register = MEMORY[value.dtype], register_type(value.dtype, value.name)
-        shape = self.shape(value.axes)
+        shape = self.shape(store.axes)
         source = self.operand(store.value, shape)
         out = self.new(memory, shape, "VECOUT")
-        axes = tuple(dim.axis for dim in store.dims if dim.axis is not None)
         if memory != register:
             self.scope.append(Compute("cast", out, (source,)))
         elif not self.retarget(source, out):
@@ -320,7 +319,7 @@ class Builder:
                 raise ScheduleError("no vector copy of %s" % register, node=value.name,
                                     stage="schedule")
             self.scope.append(Compute("muls", out, (source,), 1))
-        self.scope.append(CopyOut(out, store.output, axes))
+        self.scope.append(CopyOut(out, store.output, store.axes))
 
     def retarget(self, source: str, out: str, final: bool = False) -> bool:
         """Let the instruction that made `source` write `out` if nothing else uses that value.

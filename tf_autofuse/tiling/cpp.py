@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from tf_autofuse.kernel.ir import Kernel, Program, StorePart, walk_steps
-from tf_autofuse.kernel.nest import runtime_inputs
+from tf_autofuse.kernel.nest import runtime_rows
 from tf_autofuse.platforms import platform
 from tf_autofuse.tiling import NestTiling, form, rates, solve
 from tf_autofuse.tiling.cpp_text import SOLVER
@@ -30,10 +30,15 @@ def tiling_fields(kernel: Kernel) -> Tuple[str, ...]:
     """Names of the int64 fields of the tiling structure, in order."""
     axes = range(len(kernel.loop.axes))
     fields = ["key"] + ["n%d" % i for i in axes]
-    fields += ["s%d_%d" % (number, i) for number in runtime_inputs(kernel.loop) for i in axes]
+    fields += table_fields(kernel)
     for number in range(len(kernel.variants)):
         fields += ["%s%d" % (word, number) for word in NEST_FIELDS]
     return tuple(fields)
+
+
+def table_fields(kernel: Kernel) -> List[str]:
+    """Fields that the numbers of the run-time table go to, in their order."""
+    return [name for row in runtime_rows(kernel.loop).values() for name in row.names()]
 
 
 _NOTES = {
@@ -117,8 +122,8 @@ def print_tiling(kernel: Kernel, name: str, function: str) -> str:
               "  *launch = AutofuseLaunch{1, 0, 0};"]
     count = len(kernel.loop.axes)
     lines += ["  t->n%d = sizes[%d];" % (i, i) for i in range(count)]
-    fields = [f for f in tiling_fields(kernel) if f.startswith("s")]
-    lines += ["  t->%s = strides[%d];" % (field, i) for i, field in enumerate(fields)]
+    lines += ["  t->%s = strides[%d];" % (field, i)
+              for i, field in enumerate(table_fields(kernel))]
     for number in range(len(kernel.variants)):
         lines += _nest(kernel, number, chip.ub_bytes)
     return "\n".join(lines + ["  t->key = launch->key;", "  return 0;", "}"]) + "\n"

@@ -1,0 +1,104 @@
+"""Operators that move elements, fused with what they meet, against TensorFlow."""
+import numpy as np
+import pytest
+import tensorflow as tf
+from harness import MODERN, check, sample
+
+pytestmark = pytest.mark.e2e
+tf1 = tf.compat.v1
+
+
+def act(x):
+    """Something that computes, so that there is a kernel to move in."""
+    return tf.abs(x) * 2.0
+
+
+STATIC = {
+    "transpose": lambda x: act(tf.transpose(x, [2, 0, 1])),
+    "transpose_result": lambda x: tf.transpose(act(x), [0, 2, 1]),
+    "slice": lambda x: act(tf.slice(x, [1, 0, 2], [3, -1, 4])),
+    "slice_result": lambda x: tf.slice(act(x), [1, 0, 2], [3, -1, 1]),
+    "strided": lambda x: act(x[1:-1, ::-2, 3]),
+    "masks": lambda x: act(x[..., tf.newaxis, -2:]),
+    "index": lambda x: act(x[:, 2]) + x[:, -1],
+    "twice": lambda x: act(x[1:, ::2])[::-1, 1:],
+    "reverse": lambda x: act(tf.reverse(x, [0, 2])),
+    "of_transposed": lambda x: act(tf.transpose(x, [1, 2, 0])[1:3, :, ::-1]),
+    "split": lambda x: tf.multiply(*tf.split(act(x), 3, axis=0)[::2]),
+    "split_v": lambda x: tf.subtract(*tf.split(x, [2, -1, 2], axis=1)[::2]) * 3.0,
+    "unstack": lambda x: tf.add_n(tf.unstack(act(x), axis=1)),
+    "neighbours": lambda x: tf.abs(x[1:] - x[:-1]),
+    "broadcast": lambda x: tf.broadcast_to(act(x[:1]), [6, 5, 7]),
+    "reduce": lambda x: tf.reduce_max(act(tf.transpose(x, [2, 0, 1])), axis=[1]),
+    "of_a_reduction": lambda x: act(tf.reduce_max(tf.abs(x), axis=1)[1:3]),
+    "empty": lambda x: act(x[3:1]),
+}
+DYNAMIC = [name for name in STATIC if name not in ("split_v", "unstack", "neighbours", "broadcast")]
+
+
+def test_parts_and_orders_of_known_shape():
+    x = sample((6, 5, 7), "float32", 1)
+    used = check(lambda x: [STATIC[name](x) for name in sorted(STATIC)], [x], kernels=None)
+    moved = {name for entry in used for name in entry.op_types}
+    assert len(used) >= 12
+    assert moved >= {"Transpose", "Slice", "StridedSlice", "ReverseV2", "Split", "SplitV",
+                     "Unpack", "BroadcastTo"}
+
+
+def test_parts_and_orders_of_unknown_shape():
+    x = sample((6, 5, 7), "float32", 1)
+    check(lambda x: [STATIC[name](x) for name in DYNAMIC], [x], [[None, None, None]],
+          kernels=None)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int32", "bool", "float64"])
+def test_types(dtype):
+    x = sample((4, 6), dtype, 3)
+
+    def build(x):
+        y = tf.logical_not(x) if dtype == "bool" else tf.negative(x)
+        return tf.transpose(y)[::-2], y[:, 1:3]
+
+    check(build, [x], kernels=None)
+
+
+def test_rank_eight():
+    x = sample((2, 1, 3, 2, 1, 2, 3, 2), "float32", 4)
+    check(lambda x: act(tf.transpose(x, [7, 1, 3, 0, 6, 4, 2, 5])[:, 0, ::-1]), [x])
+
+
+def test_one_kernel_serves_every_slice_of_its_structure():
+    x = sample((9, 8), "float32", 5)
+    first = check(lambda x: act(x[1:4, 2:7:2]), [x])
+    second = check(lambda x: act(x[-3:, 5:0:-3]), [x])
+    assert first[0].key == second[0].key and first[0].name != second[0].name
+
+
+def test_a_slice_reads_no_more_than_it_takes():
+    x = sample((64, 32), "float32", 6)
+    (entry,) = check(lambda x: act(x[::2, 8:16]), [x])
+    assert entry.gm_bytes == entry.gm_lower_bound == 2 * 32 * 8 * 4
+
+
+def test_a_part_that_is_not_there_is_an_error():
+    x = sample((3, 4), "float32", 7)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        check(lambda x: act(x[:, 5]), [x], [[None, None]])
+
+
+def test_what_is_not_constant_stays():
+    x, at = sample((3, 4), "float32", 8), np.array([1, 0], "int32")
+    check(lambda x, at: act(tf.slice(x, at, [2, 2])), [x, at], kernels=1)
+
+
+@pytest.mark.skipif(not MODERN, reason="a gradient of this form needs TensorFlow 2")
+def test_gates_of_a_recurrent_cell_are_one_kernel():
+    z, c = sample((8, 40), "float32", 9, special=False), sample((8, 10), "float32", 10)
+
+    def build(z, c):
+        i, j, f, o = tf.split(z, 4, axis=1)
+        state = c * tf.sigmoid(f) + tf.sigmoid(i) * tf.tanh(j)
+        return tf.tanh(state) * tf.sigmoid(o), state
+
+    (entry,) = check(build, [z, c], composed=True)
+    assert entry.gm_bytes == entry.gm_lower_bound
