@@ -11,6 +11,7 @@ from tf_autofuse.cli import (
     cache,
     completion,
     env,
+    explain,
     fuse,
     profile,
     report,
@@ -21,7 +22,7 @@ from tf_autofuse.cli import (
 from tf_autofuse.errors import AutofuseError
 
 BAD_INPUT = 2
-COMMANDS = (run, fuse, verify, report, profile, cache, env, completion)
+COMMANDS = (run, fuse, verify, explain, report, profile, cache, env, completion)
 
 _EXAMPLES = """examples:
   tf-autofuse run train.py --its arguments     run a script with fused kernels

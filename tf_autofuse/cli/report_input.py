@@ -154,7 +154,7 @@ def _reasons(pair: Pair) -> List[Dict[str, str]]:
     return [
         {
             "node": view.nodes[i].name,
-            "op_type": view.nodes[i].shown_type,
+            "op_type": view.nodes[i].type,
             "code": decision.code,
             "reason": decision.reason,
         }

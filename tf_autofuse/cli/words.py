@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import List, Tuple
 
 _RUN = "run"
-_SCRIPT_COMMANDS = ("report", "profile")
+_SCRIPT_COMMANDS = ("report", "profile", "explain")
 _RUN_VALUES = ("--flags", "--report", "--dump", "--times")
 
 

@@ -36,11 +36,13 @@ class Cluster(NamedTuple):
 
 class Clustering(NamedTuple):
     """`alone`: per node index, why it is not in a cluster; `apart`: per pair of neighbours that
-    are not in one cluster (producer and consumer, or two readers of a tensor), why."""
+    were tried (producer and consumer, or two readers of a tensor) and are not in one cluster, why;
+    `unfit`: per node that no kernel can have, why."""
 
     clusters: List[Cluster]
     alone: Dict[int, FuseDecision]
     apart: Dict[Tuple[int, int], FuseDecision]
+    unfit: Dict[int, FuseDecision]
 
 
 def find_clusters(view: GraphView, min_ops: int = 2) -> Clustering:
@@ -80,10 +82,11 @@ class _Clusterer:
         self._delicate: Dict[int, bool] = {}
         self._memo = LoweringMemo(view.infos)
         self._groups = GroupGraph(
-            self._order, {index: set(view.successors(index)) for index in self._order}
+            self._order, {index: list(set(view.successors(index))) for index in self._order}
         )
         self._refused: Dict[Tuple[int, int], Tuple[int, ...]] = {}
         self._apart: Dict[Tuple[int, int], FuseDecision] = {}
+        self._unfit: Dict[int, FuseDecision] = {}
 
     def run(self, min_ops: int) -> Clustering:
         for index in self._order:
@@ -108,6 +111,7 @@ class _Clusterer:
         self._members[node.index] = [node.index]
         decision = judge(self._view, node)
         if not decision.ok:
+            self._unfit[node.index] = decision
             self._leave(node.index, decision)
             return
         operator = self._operators[node.index] = self._view.operator(node)
@@ -349,7 +353,7 @@ class _Clusterer:
                 for node in cluster.nodes}
         apart = {pair: decision for pair, decision in self._apart.items()
                  if home.get(pair[0], -1) != home.get(pair[1], -2)}
-        return Clustering(clusters, self._alone, apart)
+        return Clustering(clusters, self._alone, apart, self._unfit)
 
     def _without_last_views(self, members: List[int]) -> List[int]:
         """Members but the views at the end whose tensor is written anyway: a view of the written

@@ -83,7 +83,7 @@ class _Kernel:
     """The operators of a fused node, one by one and as a kernel."""
 
     def __init__(self, view: GraphView, members: Sequence[ViewNode]) -> None:
-        unknown = [node.shown_type for node in members if node.type not in OPS]
+        unknown = [node.type for node in members if node.type not in OPS]
         if unknown:
             raise _Skip("unknown operators are cut out: {}".format(", ".join(sorted(set(unknown)))))
         self._infos = {ref: _sized(info) for ref, info in view.infos.items()}
