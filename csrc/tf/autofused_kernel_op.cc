@@ -9,6 +9,7 @@
 #include "../core/small_array.h"
 #include "kernel_stats.h"
 #include "launch_plan.h"
+#include "output_memory.h"
 #include "parallel.h"
 #include "shape_function.h"
 #include "tensorflow/core/framework/op.h"
@@ -78,7 +79,7 @@ class AutofusedKernelOp : public OpKernel {
     SmallArray<void*, kInlineTensors> outputs(num_outputs());
     for (int i = 0; i < num_outputs(); ++i) {
       Tensor* output = nullptr;
-      OP_REQUIRES_OK(ctx, ctx->allocate_output(i, plan->output_shapes[i], &output));
+      OP_REQUIRES_OK(ctx, MakeOutput(ctx, i, plan->output_shapes[i], &output));
       outputs[i] = DataOf(*output);
     }
     if (!plan->has_output_elements) return;
