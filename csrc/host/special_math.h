@@ -40,7 +40,9 @@ AF_INLINE double expm1_wide(double x) {
   const double y = scale * (r * expm1_over_r(r)) + (scale - 1.0);
   return x != x ? x : (x == 0.0 ? x : y);
 }
+#if !AF_HAS_FMA
 AF_INLINE float math_expm1(float x) { return (float)expm1_wide((double)x); }
+#endif
 AF_INLINE double math_expm1(double x) { return __builtin_expm1(x); }
 
 AF_INLINE double log1p_wide(double x) {
@@ -48,7 +50,9 @@ AF_INLINE double log1p_wide(double x) {
   const double far = log_wide(1.0 + x);
   return __builtin_fabs(x) < 0x1p-20 ? near : far;
 }
+#if !AF_HAS_FMA
 AF_INLINE float math_log1p(float x) { return (float)log1p_wide((double)x); }
+#endif
 AF_INLINE double math_log1p(double x) { return __builtin_log1p(x); }
 
 AF_INLINE float math_sinh(float x) {
@@ -62,10 +66,7 @@ AF_INLINE float math_cosh(float x) {
 }
 AF_INLINE double math_cosh(double x) { return __builtin_cosh(x); }
 
-AF_INLINE float math_elu(float x) {
-  const double y = expm1_wide((double)x);
-  return x < 0.0f ? (float)y : x;
-}
+AF_INLINE float math_elu(float x) { return x < 0.0f ? math_expm1(x) : x; }
 AF_INLINE double math_elu(double x) { return x < 0.0 ? __builtin_expm1(x) : x; }
 
 #define AF_SELU_SCALE 1.0507009873554804934193349852946
@@ -78,11 +79,13 @@ AF_INLINE double math_selu(double x) {
   return x < 0.0 ? AF_SELU_SCALE_ALPHA * __builtin_expm1(x) : AF_SELU_SCALE * x;
 }
 
+#if !AF_HAS_FMA
 AF_INLINE float math_softplus(float x) {
   const double a = __builtin_fabs((double)x);
   const double y = log1p_wide(exp_wide(-a)) + (x > 0.0f ? a : 0.0);
   return x != x ? x : (float)y;
 }
+#endif
 AF_INLINE double math_softplus(double x) {
   const double y = __builtin_log1p(__builtin_exp(-__builtin_fabs(x)));
   return x != x ? x : y + (x > 0.0 ? x : 0.0);
@@ -94,13 +97,13 @@ AF_ROUNDED_1(softsign)
 AF_INLINE double erf_near(double x) {
   const double z = x * x;
   double p = 0x1.1c6a2b8d7b363p-20;
-  p = p * z - 0x1.d2cc984191346p-17;
-  p = p * z + 0x1.f582bc960d27cp-14;
-  p = p * z - 0x1.bfe1c87cd1cedp-11;
-  p = p * z + 0x1.565891c2c58f8p-8;
-  p = p * z - 0x1.b82cbb52872dep-6;
-  p = p * z + 0x1.ce2f20aa9d1e2p-4;
-  p = p * z - 0x1.812746adee045p-2;
+  p = multiply_add(p, z, -0x1.d2cc984191346p-17);
+  p = multiply_add(p, z, 0x1.f582bc960d27cp-14);
+  p = multiply_add(p, z, -0x1.bfe1c87cd1cedp-11);
+  p = multiply_add(p, z, 0x1.565891c2c58f8p-8);
+  p = multiply_add(p, z, -0x1.b82cbb52872dep-6);
+  p = multiply_add(p, z, 0x1.ce2f20aa9d1e2p-4);
+  p = multiply_add(p, z, -0x1.812746adee045p-2);
   return x * (p * z + 0x1.20dd750428d0dp+0);
 }
 /* erfc(x) for x in [0.9, 10.3]. */
@@ -122,13 +125,16 @@ AF_INLINE double erfc_far(double x) {
   p = p * t + 0x1.18932bf08db09p-3;
   return exp_wide(-x * x) * p;
 }
+#if !AF_HAS_FMA
 AF_INLINE float math_erf(float x) {
   const double a = __builtin_fabs((double)x);
   const double far = 1.0 - erfc_far(clamp(a, 1.0, 10.0));
   const double y = a < 1.0 ? erf_near(a) : far;
   return x != x ? x : (float)__builtin_copysign(y, (double)x);
 }
+#endif
 AF_INLINE double math_erf(double x) { return __builtin_erf(x); }
+#if !AF_HAS_FMA
 AF_INLINE float math_erfc(float x) {
   const double a = __builtin_fabs((double)x);
   const double tail = erfc_far(clamp(a, 1.0, 10.3));
@@ -136,6 +142,7 @@ AF_INLINE float math_erfc(float x) {
   const double y = a < 1.0 ? 1.0 - erf_near((double)x) : far;
   return x != x ? x : (float)(x > 10.2f ? 0.0 : y);
 }
+#endif
 AF_INLINE double math_erfc(double x) { return __builtin_erfc(x); }
 
 /* x^y as e^(y log |x|); the sign and NaN of negative bases as IEEE 754 has them. */

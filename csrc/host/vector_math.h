@@ -1,8 +1,9 @@
 /* Elementary functions that vectorise.
  *
- * The float32 versions evaluate polynomials in double and round once, so their error stays under
- * 0.51 ULP. They have no branches and no table, treat NaN, infinities and signed zeros as IEEE 754
- * asks, and never need a subnormal double. The double versions call the C library.
+ * The float32 versions that float_math.h does not have evaluate polynomials in double and round
+ * once, so their error stays under 0.51 ULP. They have no branches and no table, treat NaN,
+ * infinities and signed zeros as IEEE 754 asks, and never need a subnormal double. The double
+ * versions call the C library.
  *
  * The coefficients of expm1_over_r are a Chebyshev fit of (e^r - 1) / r on |r| <= ln(2) / 2 with a
  * relative error of 2.7e-10; those of log are the series of 2 atanh(s).
@@ -10,11 +11,12 @@
 #ifndef AUTOFUSE_HOST_VECTOR_MATH_H_
 #define AUTOFUSE_HOST_VECTOR_MATH_H_
 
+#include "float_math.h"
 #include "scalar_types.h"
 
 /* a * b + c, in one rounding and one instruction where the machine has it. */
 AF_INLINE double multiply_add(double a, double b, double c) {
-#if defined(__FMA__) || defined(__aarch64__)
+#if AF_HAS_FMA
   return __builtin_fma(a, b, c);
 #else
   return a * b + c;
@@ -57,31 +59,7 @@ AF_INLINE double exp_wide(double x) {
   return x != x ? x : e;
 }
 
-#if defined(__FMA__) || defined(__aarch64__)
-/* e^x in float32 alone, twice as fast as by way of double, with an error below 0.992 ULP for every
- * float (all of them were tried). ln 2 is split so that k times its high part is exact, the
- * polynomial is a Chebyshev fit of (e^r - 1 - r) / r^2, and 2^k comes in two factors so that
- * subnormal results are rounded once. */
-AF_INLINE float math_exp(float x) {
-  const float c = x < -104.0f ? -104.0f : (x > 89.0f ? 89.0f : x);
-  const float magic = 0x1.8p23f;
-  const float shifted = __builtin_fmaf(c, 0x1.715476p0f, magic);
-  const float k = shifted - magic;
-  const float r = __builtin_fmaf(-k, 0x1.7f7d1cp-20f, __builtin_fmaf(-k, 0x1.62e4p-1f, c));
-  float p = 0x1.a151bcp-13f;
-  p = __builtin_fmaf(p, r, 0x1.6d4366p-10f);
-  p = __builtin_fmaf(p, r, 0x1.1110c6p-7f);
-  p = __builtin_fmaf(p, r, 0x1.5554e8p-5f);
-  p = __builtin_fmaf(p, r, 0x1.555556p-3f);
-  p = __builtin_fmaf(p, r, 0.5f);
-  const float e = 1.0f + __builtin_fmaf(p * r, r, r);
-  const int32_t n = (int32_t)(bits_of(shifted) - 0x4b400000u);
-  const int32_t half = n >> 1;
-  const float y =
-      e * float_of((uint32_t)(half + 127) << 23) * float_of((uint32_t)(n - half + 127) << 23);
-  return x != x ? x : y;
-}
-#else
+#if !AF_HAS_FMA
 AF_INLINE float math_exp(float x) { return (float)exp_wide((double)x); }
 #endif
 AF_INLINE double math_exp(double x) { return __builtin_exp(x); }
@@ -95,13 +73,13 @@ AF_INLINE double log_normal(double x) {
   const double s = (m - 1.0) / (m + 1.0);
   const double s2 = s * s;
   double p = 2.0 / 15;
-  p = p * s2 + 2.0 / 13;
-  p = p * s2 + 2.0 / 11;
-  p = p * s2 + 2.0 / 9;
-  p = p * s2 + 2.0 / 7;
-  p = p * s2 + 2.0 / 5;
-  p = p * s2 + 2.0 / 3;
-  p = p * s2 + 2.0;
+  p = multiply_add(p, s2, 2.0 / 13);
+  p = multiply_add(p, s2, 2.0 / 11);
+  p = multiply_add(p, s2, 2.0 / 9);
+  p = multiply_add(p, s2, 2.0 / 7);
+  p = multiply_add(p, s2, 2.0 / 5);
+  p = multiply_add(p, s2, 2.0 / 3);
+  p = multiply_add(p, s2, 2.0);
   return e * 0x1.62e42fefa39efp-1 + s * p;
 }
 
@@ -114,9 +92,12 @@ AF_INLINE double log_wide(double x) {
   return x != x ? x : y;
 }
 
+#if !AF_HAS_FMA
 AF_INLINE float math_log(float x) { return (float)log_wide((double)x); }
+#endif
 AF_INLINE double math_log(double x) { return __builtin_log(x); }
 
+#if !AF_HAS_FMA
 /* (e^2a - 1) / (e^2a + 1) for a = |x|; the numerator keeps its relative accuracy near 0. */
 AF_INLINE float math_tanh(float x) {
   double shifted;
@@ -127,15 +108,20 @@ AF_INLINE float math_tanh(float x) {
   const float y = (float)__builtin_copysign(em1 / (em1 + 2.0), (double)x);
   return x != x ? x : y;
 }
+#endif
 AF_INLINE double math_tanh(double x) { return __builtin_tanh(x); }
 
+#if !AF_HAS_FMA
 AF_INLINE float math_sigmoid(float x) { return (float)(1.0 / (1.0 + exp_wide(-(double)x))); }
+#endif
 AF_INLINE double math_sigmoid(double x) { return 1.0 / (1.0 + __builtin_exp(-x)); }
 
 AF_INLINE float math_sqrt(float x) { return __builtin_sqrtf(x); }
 AF_INLINE double math_sqrt(double x) { return __builtin_sqrt(x); }
 
+#if !AF_HAS_FMA
 AF_INLINE float math_rsqrt(float x) { return (float)(1.0 / __builtin_sqrt((double)x)); }
+#endif
 AF_INLINE double math_rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 
 AF_INLINE float math_abs(float x) { return __builtin_fabsf(x); }

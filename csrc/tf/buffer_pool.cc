@@ -18,8 +18,7 @@ void* Map(size_t size) {
   void* raw = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
   char* const begin = static_cast<char*>(raw);
-  char* const block =
-      reinterpret_cast<char*>(RoundUp(reinterpret_cast<uintptr_t>(raw), kHugePage));
+  char* const block = reinterpret_cast<char*>(RoundUp(reinterpret_cast<uintptr_t>(raw), kHugePage));
   if (block > begin) munmap(begin, block - begin);
   char* const end = begin + total;
   if (end > block + size) munmap(block + size, end - (block + size));

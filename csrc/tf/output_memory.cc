@@ -49,8 +49,8 @@ BufferPool* OutputPool() {
   return pool;
 }
 
-Status MakeOutput(tensorflow::OpKernelContext* ctx, int index,
-                  const tensorflow::TensorShape& shape, Tensor** output) {
+Status MakeOutput(tensorflow::OpKernelContext* ctx, int index, const tensorflow::TensorShape& shape,
+                  Tensor** output) {
   const tensorflow::DataType dtype = ctx->expected_output_dtype(index);
   const size_t bytes = static_cast<size_t>(shape.num_elements()) * DataTypeSize(dtype);
   if (bytes >= kLeastPooledBytes && IsPlain(ctx->output_alloc_attr(index))) {

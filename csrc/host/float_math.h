@@ -1,0 +1,289 @@
+/* Elementary functions in float32 alone, for machines with a fused multiply-add.
+ *
+ * A float32 loop has twice the lanes of one over double. What rounding costs is carried in a second
+ * float where it matters (Pair), so that the error of every function stays below 1 ULP. No branches
+ * and no tables: the compiler vectorises the callers. NaN, infinities and signed zeros are as IEEE
+ * 754 has them. The polynomials are minimax fits; docs/host_performance.md has errors and times.
+ */
+#ifndef AUTOFUSE_HOST_FLOAT_MATH_H_
+#define AUTOFUSE_HOST_FLOAT_MATH_H_
+
+#include "scalar_types.h"
+
+#if defined(__FMA__) || defined(__aarch64__)
+#define AF_HAS_FMA 1
+#else
+#define AF_HAS_FMA 0
+#endif
+
+#if AF_HAS_FMA
+
+AF_INLINE float fma_of(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+AF_INLINE float clamp(float x, float low, float high) {
+  x = x < low ? low : x;
+  return x > high ? high : x;
+}
+
+/* hi + lo, unevaluated; lo is of the size of half an ULP of hi. */
+struct Pair {
+  float hi, lo;
+};
+
+/* 2^n for -126 <= n <= 127. */
+AF_INLINE float power_of_two(int32_t n) { return float_of((uint32_t)(n + 127) << 23); }
+
+#define AF_LN2_HI 0x1.62e4p-1f
+#define AF_LN2_LO 0x1.7f7d1cp-20f
+
+/* k and a pair r with x + tail = k ln 2 + r and |r| <= ln(2) / 2, for |x| <= 110. */
+AF_INLINE int32_t reduce_exp(float x, float tail, Pair* r) {
+  const float magic = 0x1.8p23f;
+  const float shifted = fma_of(x, 0x1.715476p0f, magic);
+  const float n = shifted - magic;
+  const float most = fma_of(-n, AF_LN2_HI, x); /* exact */
+  const float rest = fma_of(-n, AF_LN2_LO, tail);
+  r->hi = most + rest;
+  r->lo = (most - r->hi) + rest;
+  return (int32_t)(bits_of(shifted) - 0x4b400000u);
+}
+
+/* e^(r + r_lo) - 1 - r for |r| <= ln(2) / 2. */
+AF_INLINE float exp_tail(float r, float r_lo) {
+  float p = 0x1.a151bcp-13f;
+  p = fma_of(p, r, 0x1.6d4366p-10f);
+  p = fma_of(p, r, 0x1.1110c6p-7f);
+  p = fma_of(p, r, 0x1.5554e8p-5f);
+  p = fma_of(p, r, 0x1.555556p-3f);
+  p = fma_of(p, r, 0.5f);
+  return fma_of(p * r, r, r_lo);
+}
+
+/* e^x = 2^k (1 + q) with q in [-0.3, 0.42]; |x| <= 110. */
+AF_INLINE Pair exp_parts(float x, int32_t* k) {
+  Pair r;
+  *k = reduce_exp(x, 0.0f, &r);
+  const float t = exp_tail(r.hi, 0.0f);
+  const float q = r.hi + t;
+  return {q, (r.hi - q) + t};
+}
+
+/* y 2^n for -150 <= n <= 128: two factors, so that a subnormal result is rounded once. */
+AF_INLINE float times_power(float y, int32_t n) {
+  const int32_t half = n >> 1;
+  return y * power_of_two(half) * power_of_two(n - half);
+}
+
+/* e^x for x <= 0 as a pair; results below the normal numbers are 0. */
+AF_INLINE Pair exp_below_one(float x) {
+  int32_t k;
+  const Pair q = exp_parts(x < -104.0f ? -104.0f : x, &k);
+  const float s = power_of_two(k < -127 ? -127 : k);
+  const float e = fma_of(s, q.hi, s);
+  return {e, fma_of(s, q.hi, s - e)};
+}
+
+AF_INLINE float math_exp(float x) {
+  Pair r;
+  const int32_t k = reduce_exp(clamp(x, -104.0f, 89.0f), 0.0f, &r);
+  return times_power(1.0f + (r.hi + exp_tail(r.hi, 0.0f)), k);
+}
+
+/* (e^x - 1) / 2 for -18 <= x <= 89; halved, so that it does not overflow before its time. */
+AF_INLINE Pair half_expm1(float x) {
+  int32_t k;
+  const Pair q = exp_parts(x, &k);
+  const float s = power_of_two(k - 1);
+  const float a = s - 0.5f;
+  const float b = s * q.hi;
+  const float y = a + b;
+  return {y, ((a - y) + b) + fma_of(s, q.lo, (s - a) - 0.5f)};
+}
+
+AF_INLINE float math_expm1(float x) {
+  const Pair y = half_expm1(clamp(x, -18.0f, 89.0f));
+  return __builtin_fabsf(x) < 0x1p-25f ? x : 2.0f * (y.hi + y.lo);
+}
+
+/* (e - 1) / (e + 1) for e = e^(2 |x|), the quotient with one step of correction. */
+AF_INLINE float math_tanh(float x) {
+  const float a = 2.0f * __builtin_fabsf(x);
+  int32_t k;
+  const Pair q = exp_parts(a > 20.0f ? 20.0f : a, &k);
+  const float s = power_of_two(k);
+  const float below = s - 1.0f, above = s + 1.0f;
+  const float n = fma_of(s, q.hi, below), d = fma_of(s, q.hi, above);
+  const float n_lo = fma_of(s, q.lo, fma_of(s, q.hi, below - n));
+  const float d_lo = fma_of(s, q.hi, above - d);
+  const float inverse = 1.0f / d;
+  const float y = n * inverse;
+  const float rest = fma_of(-y, d, n) + fma_of(-y, d_lo, n_lo);
+  const float z = a > 8.0f ? fma_of(-2.0f, inverse, 1.0f) : fma_of(rest, inverse, y);
+  return __builtin_copysignf(z, x);
+}
+
+/* 1 / (1 + e^-x); results below the normal numbers are 0. */
+AF_INLINE float math_sigmoid(float x) {
+  Pair r;
+  const int32_t k = reduce_exp(clamp(-x, -60.0f, 88.0f), 0.0f, &r);
+  const float q = r.hi + exp_tail(r.hi, 0.0f);
+  const float s = power_of_two(k);
+  const float above = s + 1.0f;
+  const float d = fma_of(s, q, above);
+  const float d_lo = fma_of(s, q, above - d) + ((s - above) + 1.0f);
+  const float y = 1.0f / d;
+  const float z = fma_of(y, fma_of(-y, d_lo, fma_of(-y, d, 1.0f)), y);
+  return x < -0x1.5d589ep+6f ? 0.0f : z;
+}
+
+/* u = 2^k m for a normal u > 0, with m in [sqrt(1/2), sqrt(2)). */
+AF_INLINE float mantissa_of(float u, int32_t* k) {
+  const uint32_t offset = bits_of(u) - 0x3f3504f3u;
+  *k = (int32_t)offset >> 23;
+  return float_of((offset & 0x007fffffu) + 0x3f3504f3u);
+}
+
+/* log(2^k (1 + f + f_lo)) for 1 + f in [sqrt(1/2), sqrt(2)) and f_lo below an ULP of it. */
+AF_INLINE Pair log_parts(int32_t k, float f, float f_lo) {
+  float p = -0x1.421004p-4f;
+  p = fma_of(p, f, 0x1.07dd8p-3f);
+  p = fma_of(p, f, -0x1.0cdf9p-3f);
+  p = fma_of(p, f, 0x1.226c64p-3f);
+  p = fma_of(p, f, -0x1.54788p-3f);
+  p = fma_of(p, f, 0x1.99a5aep-3f);
+  p = fma_of(p, f, -0x1.00022p-2f);
+  p = fma_of(p, f, 0x1.55554ap-2f);
+  const float t = f * f * fma_of(p, f, -0.5f);
+  const float n = (float)k;
+  const float hi = fma_of(n, AF_LN2_HI, f);
+  const float lo = fma_of(n, AF_LN2_HI, -hi) + f;
+  return {hi, lo + (t + fma_of(n, AF_LN2_LO, fma_of(-f, f_lo, f_lo)))};
+}
+
+/* log(u + tail + tail_lo) for a normal u > 0 and |tail| <= ULP(u). */
+AF_INLINE Pair log_of_sum(float u, float tail, float tail_lo) {
+  int32_t k;
+  const float whole = mantissa_of(u, &k) - 1.0f;
+  const float scale = power_of_two(k > 126 ? -126 : -k);
+  const float c = tail * scale;
+  const float f = whole + c;
+  return log_parts(k, f, fma_of(tail_lo, scale, (whole - f) + c));
+}
+
+AF_INLINE float math_log(float x) {
+  const bool small = x < 0x1p-126f;
+  const float u = small ? x * 0x1p23f : x;
+  int32_t k;
+  const float m = mantissa_of(u, &k);
+  const Pair y = log_parts(k, m - 1.0f, 0.0f);
+  const float shift = small ? -23.0f : 0.0f;
+  float r = y.hi + fma_of(shift, 0x1.62e43p-1f, y.lo);
+  r = x < __builtin_inff() ? r : x;
+  r = u == 0.0f ? -__builtin_inff() : r;
+  return x < 0.0f ? __builtin_nanf("") : r;
+}
+
+AF_INLINE float math_log1p(float x) {
+  const float u = 1.0f + x;
+  const float tail = x < 1.0f ? (1.0f - u) + x : (x - u) + 1.0f;
+  const Pair y = log_of_sum(u, tail, 0.0f);
+  float r = __builtin_copysignf(y.hi + y.lo, x);
+  r = x < __builtin_inff() ? r : x;
+  r = x == -1.0f ? -__builtin_inff() : r;
+  return x < -1.0f ? __builtin_nanf("") : r;
+}
+
+/* max(x, 0) + log(1 + e^-|x|). */
+AF_INLINE float math_softplus(float x) {
+  const Pair e = exp_below_one(-__builtin_fabsf(x));
+  const float u = 1.0f + e.hi;
+  const Pair y = log_of_sum(u, (1.0f - u) + e.hi, e.lo);
+  const float linear = x > 0.0f ? x : 0.0f;
+  const float hi = linear + y.hi;
+  const float back = hi - linear;
+  const float lo = (linear - (hi - back)) + (y.hi - back) + y.lo;
+  const float r = hi + lo;
+  return x < __builtin_inff() ? r : x;
+}
+
+/* 1 / sqrt(x) with one step of Newton's, which mends both roundings. */
+AF_INLINE float math_rsqrt(float x) {
+  const float y = 1.0f / __builtin_sqrtf(x);
+  const float z = x * y;
+  const float z_lo = fma_of(x, y, -z);
+  const float rest = fma_of(-z_lo, y, fma_of(-z, y, 1.0f));
+  const float r = fma_of(0.5f * rest, y, y);
+  const float a = __builtin_fabsf(y);
+  return (a > 0.0f) & (a < __builtin_inff()) ? r : y;
+}
+
+/* erf(x) / x - 1 in z = x * x for |x| <= 1. */
+AF_INLINE float erf_excess(float z) {
+  float p = 0x1.4771fcp-14f;
+  p = fma_of(p, z, -0x1.a3515ep-11f);
+  p = fma_of(p, z, 0x1.53f224p-8f);
+  p = fma_of(p, z, -0x1.b7f71ap-6f);
+  p = fma_of(p, z, 0x1.ce2ce6p-4f);
+  p = fma_of(p, z, -0x1.81273ep-2f);
+  return fma_of(p, z, 0x1.06eba8p-3f);
+}
+
+/* 1 - e^(-a g(a)) beyond 1, where g is a fit of -log(erfc(a)) / a on [1, 4]. */
+AF_INLINE float math_erf(float x) {
+  const float a = __builtin_fabsf(x);
+  const float near = fma_of(x, erf_excess(x * x), x);
+  const float c = clamp(a, 1.0f, 4.0f);
+  float g = 0x1.da2e0ap-17f;
+  g = fma_of(g, c, -0x1.716d56p-12f);
+  g = fma_of(g, c, 0x1.ed6eep-9f);
+  g = fma_of(g, c, -0x1.89a1d8p-6f);
+  g = fma_of(g, c, 0x1.b46cbep-4f);
+  g = fma_of(g, c, 0x1.451942p-1f);
+  g = fma_of(g, c, 0x1.20f24cp0f);
+  Pair r;
+  const int32_t k = reduce_exp(-c * g, 0.0f, &r);
+  const float s = power_of_two(k);
+  const float far = (1.0f - s) - s * (r.hi + exp_tail(r.hi, 0.0f));
+  return a < 1.0f ? near : (x != x ? x : __builtin_copysignf(far, x));
+}
+
+/* 1 - erf(x) up to 0.75, beyond that e^(-x^2) Q(x). Q is u P(u) for u = 1 / (a + 2), with P a fit
+ * on [0.75, 10.2]; Q and x^2 are pairs. Results below the normal numbers are 0. */
+AF_INLINE float math_erfc(float x) {
+  const float a = __builtin_fabsf(x);
+  const float rest = 1.0f - x;
+  const float near = rest + fma_of(-x, erf_excess(x * x), (1.0f - rest) - x);
+  const float c = clamp(a, 0.75f, 10.2f);
+  const float d = c + 2.0f;
+  const float u = 1.0f / d;
+  const float u_rest = fma_of(-u, d, 1.0f) - u * (c - (d - 2.0f));
+  float p = -0x1.a87b9ep4f;
+  p = fma_of(p, u, 0x1.0e29ep6f);
+  p = fma_of(p, u, -0x1.dbd7dcp5f);
+  p = fma_of(p, u, 0x1.121788p4f);
+  p = fma_of(p, u, -0x1.ac4896p-1f);
+  p = fma_of(p, u, 0x1.a22078p1f);
+  const float first = 0x1.20d9c6p-1f, second = 0x1.214054p0f, third = 0x1.f0a49cp0f;
+  const float bend = fma_of(p, u, third);
+  const float slope = fma_of(bend, u, second);
+  const float slope_lo = fma_of(bend, u, second - slope);
+  const float whole = fma_of(slope, u, first);
+  const float whole_lo = fma_of(slope_lo, u, fma_of(slope, u, first - whole));
+  const float q = u * whole;
+  const float q_lo =
+      fma_of(u, whole, -q) + u * fma_of(u_rest, fma_of(fma_of(bend, u, slope), u, whole), whole_lo);
+  const float square = c * c;
+  Pair r;
+  const int32_t k = reduce_exp(-square, -fma_of(c, c, -square), &r);
+  const float t = exp_tail(r.hi, r.lo);
+  const float e = r.hi + t;
+  const float e_lo = (r.hi - e) + t;
+  const float y = fma_of(e, q, q);
+  const float y_lo = fma_of(e, q, q - y) + fma_of(e_lo, q, fma_of(e, q_lo, q_lo));
+  const float tail = (y + y_lo) * power_of_two(k < -127 ? -127 : k);
+  const float far = x < 0.0f ? 2.0f - tail : tail;
+  return a < 0.75f ? near : (x != x ? x : far);
+}
+
+#endif /* AF_HAS_FMA */
+
+#endif /* AUTOFUSE_HOST_FLOAT_MATH_H_ */
