@@ -16,6 +16,9 @@ PLAIN = sorted(set(REAL_FUNCTIONS) - set(special_functions(np.abs)))
 UNARY = [name for name in PLAIN if REAL_FUNCTIONS[name][0] == 1]
 BINARY = [name for name in PLAIN if REAL_FUNCTIONS[name][0] == 2]
 
+# These are evaluated in float32 (csrc/host/float_math.h), the others in double and rounded once.
+IN_FLOAT32 = "exp expm1 tanh sigmoid log log1p softplus rsqrt erf erfc elu".split()
+
 
 def sweep(dtype, count=20000):
     """Special values and random ones over the whole range, dense around 0 and 1."""
@@ -36,7 +39,8 @@ def check(op, dtype, *arrays, units):
     normal = np.isfinite(want) & (np.abs(want) >= np.finfo(dtype).tiny)
     tiny = np.abs(want) < np.finfo(dtype).tiny
     np.testing.assert_array_equal(got[~normal & ~tiny], want[~normal & ~tiny])
-    assert np.all(np.abs(got[tiny] - want[tiny]) <= np.finfo(dtype).tiny * 1e-6)
+    flushed = (got[tiny] == 0) | (np.abs(got[tiny] - want[tiny]) <= np.finfo(dtype).tiny * 1e-6)
+    assert np.all(flushed)
     zero = want == 0
     np.testing.assert_array_equal(np.signbit(got[zero]), np.signbit(want[zero]))
     error = np.abs(got[normal] - exact[normal]) / np.spacing(np.abs(want[normal]))
@@ -49,7 +53,7 @@ def test_float32_function_of_one_operand(op):
     x = sweep("float32")
     if op in ("lgamma", "digamma"):
         x = x[np.abs(x) < 1e30]
-    check(op, "float32", x, units=1.0 if op == "exp" else 0.51)
+    check(op, "float32", x, units=1.0 if op in IN_FLOAT32 else 0.51)
 
 
 @pytest.mark.parametrize("op", BINARY)
