@@ -1,0 +1,22 @@
+"""A part of Keras's own tests passes fused as it does unfused; scripts/keras_suite.sh runs all."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PARTS = ("activations", "losses/losses_test.py", "layers/normalization", "optimizers/adam_test.py")
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("keras"), reason="keras is not installed")
+def test_keras_tests_pass_fused():
+    script = os.path.join(ROOT, "scripts", "keras_suite.py")
+    done = subprocess.run([sys.executable, script, *PARTS], capture_output=True, timeout=1200)
+    text = done.stdout.decode()
+    assert done.returncode == 0, text + done.stderr.decode()[-2000:]
+    words = text.split()
+    passed, kernels = int(words[0]), int(words[words.index("changed;") + 1])
+    assert passed >= 250 and kernels >= 20, text
