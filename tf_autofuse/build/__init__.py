@@ -35,6 +35,7 @@ __all__ = [
     "find_toolchain",
     "forget_failures",
     "open_cache",
+    "run_parallel",
 ]
 
 
