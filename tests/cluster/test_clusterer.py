@@ -273,3 +273,20 @@ def test_reductions_over_different_axes_share_a_kernel_when_that_reads_no_more()
     rows = net("ReduceSumD", x, dims=(8,), attrs={"axes": [0]})
     names, _ = clusters(net, rows, net("ReduceSumD", x, dims=(4,), attrs={"axes": [1]}))
     assert sum("ReduceSumD" in types for types in names) == 1
+
+
+@pytest.mark.parametrize("row", [(), (8,)])
+def test_a_long_chain_with_many_inputs_is_one_cluster(row, monkeypatch):
+    """And the cluster is lowered a few times, not once for every operator."""
+    from tf_autofuse.cluster import lowering
+
+    calls = []
+    original = lowering.lower
+    monkeypatch.setattr(lowering, "lower", lambda *args: calls.append(1) or original(*args))
+    net = Net(4, 8)
+    inputs = [net.data(*row) for _ in range(40)]
+    chain = net("Neg", net.data())
+    for number in range(300):
+        chain = net("Add", chain, inputs[number % 40]) if number % 2 else net("Tanh", chain)
+    (types,) = clusters(net, chain)[0]
+    assert len(types) == 301 and len(calls) < 10

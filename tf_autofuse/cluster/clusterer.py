@@ -16,6 +16,7 @@ from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, Candidate, LoweringMemo, 
 from tf_autofuse.cluster.order import CONTROL_FLOW_TYPES, contexts, topological_order
 from tf_autofuse.cluster.reasons import FuseDecision
 from tf_autofuse.cluster.view import SETTING_ATTRS, GraphView, ViewNode, read_attr
+from tf_autofuse.cluster.views import without_last_views
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.ge.reading import CONST_TYPES
 from tf_autofuse.loop.lower import LoweredKernel
@@ -25,6 +26,13 @@ from tf_autofuse.ops import MOVE, OPS, REDUCE, VIEW
 
 MOST_BETWEEN = 200
 """Groups looked at for a way to join what lies between two groups; bounds the time it takes."""
+
+
+ALIGNED_RULES = frozenset(
+    ("map", "natural", "by_kind", "relu", "relu6", "square", "squared_difference", "reciprocal",
+     "gradient", "cast")
+)
+"""Lowering rules that are element-wise and align the dims of their operands from the right."""
 
 
 class Cluster(NamedTuple):
@@ -80,6 +88,7 @@ class _Clusterer:
         self._settings: Dict[int, tuple] = {}
         self._operators: Dict[int, Operator] = {}
         self._delicate: Dict[int, bool] = {}
+        self._aligned: Dict[int, bool] = {}
         self._memo = LoweringMemo(view.infos)
         self._groups = GroupGraph(
             self._order, {index: list(set(view.successors(index))) for index in self._order}
@@ -121,6 +130,7 @@ class _Clusterer:
             _has_equal_dims(self._view.infos[ref].dims)
             for ref in operator.inputs + ((node.name, 0),)
         )
+        self._aligned[node.index] = OPS[node.type].lower.partition(":")[0] in ALIGNED_RULES
         self._settings[node.index] = tuple(
             str(read_attr(node.handle, key)) for key in SETTING_ATTRS
         )
@@ -278,20 +288,28 @@ class _Clusterer:
             self._view.holds(self._view.nodes[reader], (node.name, 0)) for reader in readers)
 
     def _follows(self, first: int, second: int, consumer: int) -> bool:
-        """True for a lone operator that walks just what its producer's group walks.
+        """True for a lone operator that walks just what its producer's group walks: then the
+        result is as large as the output it reads, and lowering would find nothing to refuse.
 
-        Its operands and its result have the same dims, no tensor of the group has two dims of one
-        size, and none is a broadcast or a reshape. Then the axes can be unified in one way only,
-        and the result is as large as the output it reads: lowering would find nothing to refuse.
+        Either its operands and its result have the same dims, no tensor of the group has two dims
+        of one size, and none is a broadcast or a reshape, so that the axes can be unified in one
+        way only. Or all operators align dims from the right, and an operand of another shape comes
+        from outside.
         """
         operator = self._operators[consumer]
         if len(self._members[second]) > 1 or OPS[operator.type].kind == REDUCE:
             return False
         infos = self._view.infos
         dims = infos[(operator.name, 0)].dims
-        if any(infos[ref].dims != dims for ref in operator.inputs):
-            return False
-        return not (self._delicate[first] or self._delicate[second])
+        others = [ref for ref in operator.inputs if infos[ref].dims != dims]
+        if not others:
+            return not (self._delicate[first] or self._delicate[second])
+        outside = all(
+            self._group.get(self._view.index[ref[0]]) != first
+            and min(infos[ref].dims or (0,)) >= 0 for ref in others)
+        static = dims is not None and min(dims or (0,)) >= 0
+        reads = any(self._group.get(self._view.index[ref[0]]) == first for ref in operator.inputs)
+        return outside and static and reads and self._aligned[first] and self._aligned[second]
 
     def _extra_bytes(self, groups: Sequence[int]) -> int:
         """Bytes that the joined groups move beyond what they move apart; negative: fewer."""
@@ -331,6 +349,7 @@ class _Clusterer:
                 self._group[index] = group
             self._members[group] = members
             self._delicate[group] |= self._delicate.pop(gone)
+            self._aligned[group] &= self._aligned.pop(gone)
             kept = group
 
     # ---- result ----------------------------------------------------------------------------
@@ -356,33 +375,13 @@ class _Clusterer:
         return Clustering(clusters, self._alone, apart, self._unfit)
 
     def _without_last_views(self, members: List[int]) -> List[int]:
-        """Members but the views at the end whose tensor is written anyway: a view of the written
-        tensor is free, writing it a second time is not."""
-        inside = set(members)
-        for index in reversed(members):
-            if not self._is_last_view(index, inside):
-                continue
-            producer = self._view.nodes[self._view.index[self._operators[index].inputs[0][0]]]
-            others = [i for i in self._consumers(producer) if i != index]
-            if any(i not in inside or self._is_last_view(i, inside) for i in others):
-                inside.remove(index)
-                decision = FuseDecision.no("VIEW", "%s and %s: the tensor is written anyway"
-                                           % self._names(producer.index, index))
-                self._apart[(producer.index, index)] = decision
-                self._leave(index, decision)
-        return [index for index in members if index in inside]
-
-    def _is_last_view(self, index: int, inside: Set[int]) -> bool:
-        """A view of a member's tensor that nothing inside reads."""
-        if index not in inside or self._computes(index):
-            return False
-        producer = self._view.index[self._operators[index].inputs[0][0]]
-        readers = self._consumers(self._view.nodes[index])
-        return producer in inside and not any(i in inside for i in readers)
-
-    @staticmethod
-    def _consumers(node: ViewNode) -> List[int]:
-        return [index for port in node.consumers for index, _ in port]
+        kept, dropped = without_last_views(self._view, members)
+        for pair in dropped:
+            decision = FuseDecision.no("VIEW", "%s and %s: the tensor is written anyway"
+                                       % self._names(*pair))
+            self._apart[pair] = decision
+            self._leave(pair[1], decision)
+        return kept
 
     def _finish(self, members: List[int], clusters: List[Cluster]) -> None:
         nodes = tuple(self._view.nodes[index] for index in members)
