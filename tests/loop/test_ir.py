@@ -154,3 +154,23 @@ def test_an_index_counts_along_its_axis():
     x = np.array([[0.5, 1.5, -2.5], [10, 20, 30]], np.float32)
     (got,) = run(kernel, [x], {"a0": 2, "a1": 3})
     np.testing.assert_array_equal(got, [[0, 2, 0], [10, 21, 32]])
+
+
+def test_a_dim_of_two_axes_that_merge_is_one_axis():
+    kernel = parse_loop("""
+        loop {
+          in0: float32
+          out0: float32
+          out1: float32
+          axes a0 a1 a2
+          %0 = load in0 [a0, a1, a2] : float32
+          %1 = reduce.sum %0 over a2 : float32 [a0, a1]
+          %2 = add %0 %1 : float32 [a0, a1, a2]
+          store out0 [a0*a1, a2] %2
+          store out1 [a0, a1] %1
+        }
+    """)
+    merged, groups = merge_axes(kernel)
+    assert groups == (0, 0, 1)
+    assert [store.axes for store in merged.stores] == [("m0", "m1"), ("m0",)]
+    verify(merged)

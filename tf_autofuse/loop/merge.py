@@ -75,7 +75,8 @@ def _rename(axes: Tuple[str, ...], names: Dict[str, str]) -> Tuple[str, ...]:
 
 def _rename_dims(dims: Tuple[Dim, ...], names: Dict[str, str]) -> Tuple[Dim, ...]:
     return tuple(dict.fromkeys(
-        replace(dim, axis=names[dim.axis], windows=()) for dim in dims if dim.axis is not None
+        replace(dim, axis=names[dim.axis], windows=(), joined=False)
+        for dim in dims if dim.axis is not None
     ))
 
 
