@@ -12,7 +12,7 @@ from tf_autofuse.kernel.layout import LANE_BYTES, UNIT, layout
 from tf_autofuse.kernel.verify import verify
 from tf_autofuse.platforms import PLATFORMS, platform
 from tf_autofuse.schedule import schedule
-from tf_autofuse.tiling import MAX_ROWS, solve
+from tf_autofuse.tiling import solve
 from tf_autofuse.tiling.cpp import (
     print_tiling,
     table_fields,
@@ -20,6 +20,7 @@ from tf_autofuse.tiling.cpp import (
     tiling_data,
     tiling_fields,
 )
+from tf_autofuse.tiling.model import MAX_ROWS
 
 KERNELS = {
     "pointwise": samples.abs_relu_exp(),
@@ -54,7 +55,8 @@ def ub_bytes(program, tiling):
     def up(n):
         return -(-n // UNIT) * UNIT
 
-    e = layout(program).total(tiling.depth)
+    place = layout(program)
+    e = place.total(tiling.depth) + place.kept.times(tiling.kept)
     assert (e.tile | e.row | e.column) % 2 == 0
     return (e.tile * up(tiling.ty * tiling.pitch) // 8 + e.row * up(tiling.pitch) // 8
             + e.column * up(tiling.ty) // 8 + e.lanes * tiling.ty * LANE_BYTES + e.fixed)
@@ -125,13 +127,17 @@ def test_variants():
         return [[p.variant for p in programs] for programs in schedule(loop, chip).variants]
 
     assert names(samples.abs_relu_exp()) == [["stream"]]
-    assert names(samples.softmax("m1")) == [["stream", "resident", "split"]]
-    assert names(samples.softmax("m1"), "Ascend310P") == [["stream", "resident"]]
+    assert names(samples.softmax("m1")) == [
+        ["stream", "resident", "split", "kept", "shared"]]
+    assert names(samples.softmax("m1"), "Ascend310P") == [
+        ["stream", "resident", "kept"]]
     assert names(samples.reduction("m0", "m0")) == [["stream", "split"]]
+    assert names(samples.bias_gradient_and_loss()) == [["stream", "split"]] * 2
     kernel = schedule(samples.softmax("m1"))
     taken = [solve(kernel, samples.sizes_of(kernel.loop, *shape), 48)[0][0].variant
-             for shape in ((64, 1000), (4, 200000), (500, 200000))]
-    assert [kernel.programs[v].variant for v in taken] == ["resident", "split", "stream"]
+             for shape in ((64, 1000), (40, 40000), (4, 200000), (4, 800000), (500, 200000))]
+    assert [kernel.programs[v].variant for v in taken] == [
+        "resident", "kept", "shared", "split", "stream"]
     data, blocks = tiling_data(kernel, samples.sizes_of(kernel.loop, 64, 1000), None, 48)
     assert np.frombuffer(data, np.int64)[0] == 0 and blocks >= 32
 

@@ -13,7 +13,7 @@ def test_pattern(pattern):
     for shape in ("odd", "one row", "empty"):
         outcome = sweep.run(shape)
         assert outcome.right, outcome
-        assert outcome.sparing or pattern.__name__ == "instance_norm", outcome
+        assert outcome.sparing, outcome
 
 
 def test_random_clusters():

@@ -21,7 +21,8 @@ from tf_autofuse.platforms import platform as find_platform
 from tf_autofuse.report.model import Traffic
 from tf_autofuse.schedule import schedule
 from tf_autofuse.schedule.expand import missing_instruction
-from tf_autofuse.tiling import NestTiling, solve
+from tf_autofuse.tiling import solve
+from tf_autofuse.tiling.model import NestTiling
 from tf_autofuse.tiling.requests import bytes_read
 
 

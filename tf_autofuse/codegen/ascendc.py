@@ -9,7 +9,7 @@ from typing import List, Optional, Set, Tuple, Union
 from tf_autofuse.codegen.ascendc_helpers import print_helpers
 from tf_autofuse.codegen.ascendc_nest import NestClass
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.ir import Kernel, Program
+from tf_autofuse.kernel.ir import SPLIT_VARIANTS, Kernel, Program
 from tf_autofuse.loop.text import print_loop
 from tf_autofuse.platforms import Platform
 from tf_autofuse.platforms import platform as find_platform
@@ -117,7 +117,8 @@ def _entry(kernel: Kernel, name: str, struct: str, target: str,
            static: Optional[Tiling]) -> str:
     keys = key_variants(kernel)
     keys = keys if static is None else [keys[static.key]]
-    names, mixed = _names(kernel), any(p.variant == "split" for ps in keys for p in ps)
+    names, mixed = _names(kernel), any(
+        p.variant in SPLIT_VARIANTS for ps in keys for p in ps)
     params = ["GM_ADDR " + n for n in names + ["workspace"]]
     if target == "op":
         params.append("GM_ADDR tiling")

@@ -118,7 +118,7 @@ class _Machine:
         if program.variant == "resident":
             self.at = {axis: slice(0, sizes[axis]) for axis in program.nest.reduced}
         self.part: Optional[int] = None
-        self.held: Dict[int, Tuple[str, np.ndarray]] = {}
+        self.held: Dict[Tuple, Tuple[str, np.ndarray]] = {}
         self.last: Dict[Loop, Tuple] = {}
         self.partials: Dict[Tuple[int, int], np.ndarray] = {}
 
@@ -173,12 +173,20 @@ class _Machine:
     # Buffers: arrays of (rows, columns)
 
     def _get(self, name: str) -> np.ndarray:
-        slot = self.program.buffer(name).slot
-        holder, array = self.held.get(slot, ("nothing", None))
+        place = self._place(name)
+        holder, array = self.held.get(place, ("nothing", None))
         if holder != name or array is None:
-            raise IRError("is read but its slot %d holds %s" % (slot, holder), node=name,
+            raise IRError("is read but its slot %d holds %s" % (place[0], holder), node=name,
                           stage="kernel interpreter")
         return array
+
+    def _place(self, name: str) -> Tuple:
+        """The memory of a buffer: its slot; of a kept one also the tile and the part."""
+        buffer = self.program.buffer(name)
+        if buffer.position != "KEPT":
+            return (buffer.slot,)
+        starts = tuple(self.at[axis].start for axis in self.program.nest.axes)
+        return (buffer.slot, self.part) + starts
 
     def _shape(self, name: str) -> Tuple[int, int]:
         shape = self.program.buffer(name).shape
@@ -224,13 +232,13 @@ class _Machine:
                 fold = sources[1]
             result = _FOLD[step.op](sources[0], fold)
             if step.scratch:
-                self.held[self.program.buffer(step.scratch).slot] = ("scratch", sources[1])
+                self.held[self._place(step.scratch)] = ("scratch", sources[1])
         else:
             assert isinstance(step, Finish)
             result = sources[0]
         if buffer.dtype != "mask":
             result = np.asarray(result).astype(compute_dtype(buffer.dtype))
-        self.held[buffer.slot] = (name, np.array(np.broadcast_to(result, shape)))
+        self.held[self._place(name)] = (name, np.array(np.broadcast_to(result, shape)))
 
     def _compute(self, step: Compute, sources: List[np.ndarray], dtype: str) -> np.ndarray:
         op = VECTOR_OPS[step.op]

@@ -6,7 +6,9 @@ the one before it (or none). Variants:
 
     stream    walks over the reduced axes tile by tile, once per pass
     resident  the tile holds the whole reduced axis: inputs are read once for all passes
+    kept      like stream, but tiles that are needed again stay in UB: inputs are read once
     split     like stream, but several cores share one walk; partial results meet in workspace
+    shared    like split, and each core keeps the tiles of its one part in UB
 
 A buffer has the shape of the tile axes its value varies with:
 
@@ -25,8 +27,10 @@ from tf_autofuse.kernel.nest import Nest
 from tf_autofuse.loop.ir import Dim, LoopKernel
 
 SHAPES = ("yx", "y", "x", "1", "lanes", "lane")
-POSITIONS = ("VECIN", "VECOUT", "VECCALC")
-VARIANTS = ("stream", "resident", "split")
+POSITIONS = ("VECIN", "VECOUT", "VECCALC", "KEPT")
+VARIANTS = ("stream", "resident", "kept", "split", "shared")
+SPLIT_VARIANTS = ("split", "shared")
+KEEPING_VARIANTS = ("kept", "shared")
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,9 @@ class Buffer:
     """A tensor in UB. Buffers of one `slot` share memory, their lifetimes being disjoint.
 
     dtype `mask` holds one bit per element. Queue buffers (VECIN, VECOUT) have a slot each; where
-    they lie is said by `kernel.layout`. `origin` names the operator the buffer belongs to.
+    they lie is said by `kernel.layout`. A KEPT buffer is there once for each tile of the walk: what
+    one walk has copied in is found by the next walks. `origin` names the operator the buffer
+    belongs to.
     """
 
     name: str
@@ -64,7 +70,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class CopyIn:
-    """GM tile of input number `input` to a VECIN buffer; `dims` is the layout in GM.
+    """GM tile of input number `input` to a VECIN or KEPT buffer; `dims` is the layout in GM.
 
     A `maybe` dim has a stride that the launch decides: 0 repeats one element along the axis.
     """

@@ -66,7 +66,8 @@ class Queue:
 class Layout:
     """`homes`: queue and offset of each queue buffer; `slots`: offset of each slot in the arena.
 
-    `scratch` holds the offsets of `column` and `math` scratch where the program needs them.
+    `scratch` holds the offsets of `column` and `math` scratch where the program needs them. `kept`
+    is the room of one tile of all KEPT buffers, whose `homes` are offsets in it.
     """
 
     queues: Tuple[Queue, ...]
@@ -74,6 +75,7 @@ class Layout:
     slots: Dict[int, Extent]
     scratch: Dict[str, Extent]
     arena: Extent
+    kept: Extent = Extent()
 
     def total(self, depth: int) -> Extent:
         """UB of the program with `depth` buffers in each double queue."""
@@ -100,9 +102,10 @@ def buffer_extent(buffer: Buffer) -> Extent:
     return Extent(**{{"yx": "tile", "x": "row", "y": "column"}[buffer.shape]: bits})
 
 
-def scope_loads(steps: Tuple[Step, ...]) -> List[Step]:
-    """The loads that stand directly in a scope."""
-    return [step for step in steps if isinstance(step, (CopyIn, LoadPart))]
+def scope_loads(program: Program, steps: Tuple[Step, ...]) -> List[Step]:
+    """The loads into the queue of a scope: those that stand directly in it."""
+    return [step for step in steps if isinstance(step, (CopyIn, LoadPart))
+            and program.buffer(step.dst).position == "VECIN"]
 
 
 def layout(program: Program) -> Layout:
@@ -117,21 +120,24 @@ def layout(program: Program) -> Layout:
         if loop.kind == "hold":
             name, held = "heldIn%d" % held, held + 1
         slab = Extent()
-        for load in scope_loads(loop.body):
+        for load in scope_loads(program, loop.body):
             homes[load.dst] = (name, slab)  # type: ignore[union-attr]
             slab = slab + buffer_extent(program.buffer(load.dst))  # type: ignore[union-attr]
         if slab != Extent():
             old = queues[name].extent if name in queues else Extent()
             queues[name] = Queue(name, "VECIN", loop.kind != "hold", slab.union(old))
-    out = Extent()
+    out = kept = Extent()
     for buffer in program.buffers:
         if buffer.position == "VECOUT":
             homes[buffer.name] = ("out", Extent())
             out = out.union(buffer_extent(buffer))
+        elif buffer.position == "KEPT":
+            homes[buffer.name] = ("kept", kept)
+            kept = kept + buffer_extent(buffer)
     if out != Extent():
         queues["out"] = Queue("out", "VECOUT", True, out)
     slots, scratch, arena = _arena(program)
-    return Layout(tuple(queues.values()), homes, slots, scratch, arena)
+    return Layout(tuple(queues.values()), homes, slots, scratch, arena, kept)
 
 
 def _arena(program: Program) -> Tuple[Dict[int, Extent], Dict[str, Extent], Extent]:

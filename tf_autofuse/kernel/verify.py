@@ -5,6 +5,7 @@ from typing import Dict, List, Set, Tuple
 
 from tf_autofuse.errors import IRError
 from tf_autofuse.kernel.ir import (
+    KEEPING_VARIANTS,
     POSITIONS,
     SHAPES,
     VARIANTS,
@@ -61,6 +62,8 @@ def _check_buffers(program: Program) -> None:
     for buffer in program.buffers:
         if buffer.position not in POSITIONS or buffer.shape not in SHAPES:
             _bad(buffer.name, "position %s, shape %s" % (buffer.position, buffer.shape))
+        if buffer.position == "KEPT" and program.variant not in KEEPING_VARIANTS:
+            _bad(buffer.name, "is kept by the variant " + program.variant)
         if buffer.dtype != "mask" and buffer.dtype not in ITEM_BYTES:
             _bad(buffer.name, "unknown dtype %s" % buffer.dtype)
         other = slots.setdefault(buffer.slot, buffer)
@@ -106,13 +109,17 @@ class _Checker:
         want = {"block": nest.kept, "split": nest.kept, "walk": nest.reduced, "parts": ()}
         if loop.axes != want.get(loop.kind) or set(loop.axes) & set(loops):
             _bad(" ".join(loop.axes), "wrong %s loop" % loop.kind)
-        self.steps(loop.body, loops + loop.axes, set(filled))
+        inside = set(filled)
+        self.steps(loop.body, loops + loop.axes, inside)
+        # What a walk has kept is found by the next one.
+        filled |= {name for name in inside if self.by_name[name].position == "KEPT"}
 
     def _step(self, step: Step) -> None:
         if isinstance(step, Compute):
             self._compute(step)
         elif isinstance(step, (CopyIn, LoadPart)):
-            if self.by_name[step.dst].position != "VECIN":
+            places = ("VECIN", "KEPT") if isinstance(step, CopyIn) else ("VECIN",)
+            if self.by_name[step.dst].position not in places:
                 _bad(step.dst, "copy_in into %s" % self.by_name[step.dst].position)
             if isinstance(step, CopyIn) and not 0 <= step.input < len(self.kernel.loop.inputs):
                 _bad(step.dst, "copies unknown input %d" % step.input)

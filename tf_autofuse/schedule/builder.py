@@ -11,6 +11,7 @@ from typing import Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import (
+    KEEPING_VARIANTS,
     Accumulate,
     Broadcast,
     Buffer,
@@ -58,6 +59,7 @@ class Builder:
         self.home: Dict[str, str] = {}
         self.spread: Dict[Tuple[str, str], str] = {}
         self.held: Dict[Tuple[str, ...], List[Step]] = {}
+        self.kept_loads: Dict[str, str] = {}
         self.after_reduce: Set[str] = set()
         for value in loop.body:
             if isinstance(value, Reduce) or set(value.args) & self.after_reduce:
@@ -91,12 +93,32 @@ class Builder:
                 self.scope = body
                 self._resident(step)
         else:
-            for walk in plan_walks(self.loop, self.nest):
+            for walk in self.plan():
                 self.scope = body
                 self._streamed(walk)
         holds = [Loop("hold", axes, tuple(steps))
                  for axes, steps in sorted(self.held.items(), key=lambda item: len(item[0]))]
         return (Loop("block", self.nest.kept, tuple(holds) + tuple(body)),)
+
+    def plan(self) -> Tuple[Walk, ...]:
+        """The walks. Over tiles in UB one more costs no memory, so that nothing has to follow."""
+        walks = plan_walks(self.loop, self.nest)
+        if self.variant == "kept":
+            walks = tuple(Walk(step, {}) for step in self.nest.passes)
+        if self.variant in KEEPING_VARIANTS:
+            uses = [name for walk in walks for name in self._walked_loads(walk)]
+            again = [name for name in uses if uses.count(name) > 1]
+            if not again:
+                raise ScheduleError("no tile is needed again", stage="schedule")
+            self.kept_loads = dict.fromkeys(again, "")
+        return walks
+
+    def _walked_loads(self, walk: Walk) -> List[str]:
+        """The loads that a walk needs tile by tile."""
+        done = frozenset(name for step in self.nest.passes for name in step.reduces)
+        roots = set(self.targets(walk.step)) - done
+        return [value.name for value in needed(self.loop, roots, done)
+                if isinstance(value, Load) and set(value.axes) & set(self.nest.reduced)]
 
     def _resident(self, step: Pass) -> None:
         """A pass over rows that are in UB."""
@@ -178,7 +200,7 @@ class Builder:
         nest = self.nest
         if value.name in self.after_reduce:
             return self.scope
-        if self.variant == "stream" and set(value.axes) & set(nest.reduced):
+        if self.variant != "resident" and set(value.axes) & set(nest.reduced):
             return self.scope
         axes = tuple(axis for axis in value.axes if axis in nest.kept)
         if set(axes) == set(nest.kept) or self.y in axes:
@@ -192,8 +214,13 @@ class Builder:
     def _load(self, value: Load) -> str:
         memory, register = MEMORY.get(value.dtype), register_type(value.dtype, value.name)
         shape = self.shape(value.axes)
-        buffer = self.new(memory or "", shape, "VECIN")
-        self.scope.append(CopyIn(buffer, value.input, value.dims))
+        buffer = self.kept_loads.get(value.name, "")
+        if not buffer:
+            place = "KEPT" if value.name in self.kept_loads else "VECIN"
+            buffer = self.new(memory or "", shape, place)
+            self.scope.append(CopyIn(buffer, value.input, value.dims))
+            if place == "KEPT":
+                self.kept_loads[value.name] = buffer
         if memory == register:
             return buffer
         wide = self.new(register, shape)
@@ -269,8 +296,9 @@ class Builder:
 
     def fold(self, name: str) -> str:
         """The reduction that a walk does: a mean is a sum until the walk has ended."""
-        op = self.by_name[name].op
-        return "sum" if op == "mean" else op
+        value = self.by_name[name]
+        assert isinstance(value, Reduce)
+        return "sum" if value.op == "mean" else value.op
 
     def accumulate(self, value: Value, acc: str, operand: str = "") -> None:
         """Fold the operand of a reduction, or another buffer, into its accumulator."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Tuple
 
-from tf_autofuse.kernel.ir import Program
+from tf_autofuse.kernel.ir import SPLIT_VARIANTS, Program
 from tf_autofuse.kernel.nest import Nest
 from tf_autofuse.loop.ir import LoopKernel
 from tf_autofuse.schedule.builder import Builder
@@ -13,7 +13,8 @@ from tf_autofuse.schedule.split import SplitBuilder
 
 def build_program(loop: LoopKernel, nest: Nest, number: int, variant: str) -> Program:
     """A program of nest `number`; ScheduleError when the chip cannot run it."""
-    builder = (SplitBuilder if variant == "split" else Builder)(loop, nest, number, variant)
+    kind = SplitBuilder if variant in SPLIT_VARIANTS else Builder
+    builder = kind(loop, nest, number, variant)
     steps = builder.build()
     return Program(nest, number, _template(nest), variant, builder.y, builder.x,
                    assign_slots(builder.buffers, steps), steps)
@@ -26,6 +27,9 @@ def variants_of(nest: Nest, sync: bool) -> Tuple[str, ...]:
         found.append("resident")
     if nest.reduced and sync:
         found.append("split")
+    if len(nest.passes) > 1:
+        found.append("kept")
+        found += ["shared"] if sync else []
     return tuple(found)
 
 

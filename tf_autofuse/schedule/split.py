@@ -14,18 +14,18 @@ from tf_autofuse.kernel.nest import needed
 from tf_autofuse.loop.ir import Value
 from tf_autofuse.schedule.builder import Builder
 from tf_autofuse.schedule.follow import Follower, Key
-from tf_autofuse.schedule.online import Walk, plan_walks
+from tf_autofuse.schedule.online import Walk
 
 
 class SplitBuilder(Builder):
-    """Steps of the variant `split`. Nothing is held: a core has few tasks."""
+    """Steps of the variants `split` and `shared`. Nothing is held: a core has few tasks."""
 
     def hold(self, value: Value) -> List[Step]:
         return self.scope
 
     def build(self) -> Tuple[Step, ...]:
         steps: List[Step] = []
-        self.walks = plan_walks(self.loop, self.nest)
+        self.walks = self.plan()
         self.numbers: Dict[Tuple[int, Key], int] = {}
         for number, walk in enumerate(self.walks):
             self._restart()

@@ -7,7 +7,7 @@ For the copies the last three are bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, List, Tuple
+from typing import Dict, List, Set, Tuple
 
 from tf_autofuse.kernel.ir import (
     Accumulate,
@@ -55,34 +55,43 @@ class Line:
 class Costs:
     """Load, vector and store lines per task, per walked tile, and per part that is gathered.
 
-    `row_wise` are the heads (per task, per walk) of vector work that is called once for each row
-    or once for each register of columns, whichever is less.
+    `served` are the loads that L2 serves: operands that several tasks have in common, partial
+    results, and what the same core has loaded before. `row_wise` are the heads (per task, per
+    walk) of vector work that is called once for each row or once for each register of columns,
+    whichever is less.
     """
 
     task: Tuple[Line, Line, Line]
     walk: Tuple[Line, Line, Line]
     gather: Tuple[Line, Line, Line]
+    served: Tuple[Line, Line, Line]
     row_wise: Tuple[int, int]
 
 
 def costs(program: Program, chip: Platform) -> Costs:
     """The cost of `program`; what it holds between tasks is left out."""
-    sums: Dict[str, List[Line]] = {scope: [Line()] * 4 for scope in ("block", "walk", "parts")}
-    _sum(program, chip, program.steps, "block", sums)
+    sums: Dict[str, List[Line]] = {scope: [Line()] * 5 for scope in ("block", "walk", "parts")}
+    _sum(program, chip, program.steps, "block", sums, set())
     task, walk, parts = sums["block"], sums["walk"], sums["parts"]
     return Costs((task[0], task[1], task[2]), (walk[0], walk[1], walk[2]),
-                 (parts[0], parts[1], parts[2]), (task[3].head, walk[3].head))
+                 (parts[0], parts[1], parts[2]), (task[4], walk[4], parts[4]),
+                 (task[3].head, walk[3].head))
 
 
 def _sum(program: Program, chip: Platform, steps: Tuple[Step, ...], scope: str,
-         sums: Dict[str, List[Line]]) -> None:
+         sums: Dict[str, List[Line]], loaded: Set[int]) -> None:
     for step in steps:
         if isinstance(step, Loop):
             if step.kind != "hold":
                 inner = step.kind if step.kind in ("walk", "parts") else scope
-                _sum(program, chip, step.body, inner, sums)
-        elif isinstance(step, (CopyIn, LoadPart)):
-            sums[scope][0] += _copy(program, step.dst, chip.load.head)
+                _sum(program, chip, step.body, inner, sums, loaded)
+        elif isinstance(step, LoadPart):
+            sums[scope][4] += _copy(program, step.dst, chip.load.head)
+        elif isinstance(step, CopyIn):
+            axes = {dim.axis for dim in step.dims}
+            served = step.input in loaded or not axes.issuperset(program.nest.kept)
+            sums[scope][4 if served else 0] += _copy(program, step.dst, chip.load.head)
+            loaded.add(step.input)
         elif isinstance(step, (CopyOut, StorePart)):
             sums[scope][2] += _copy(program, step.src, chip.store.head)
         else:

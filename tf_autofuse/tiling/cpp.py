@@ -8,10 +8,11 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from tf_autofuse.kernel.ir import Kernel, Program, StorePart, walk_steps
 from tf_autofuse.kernel.nest import runtime_rows
 from tf_autofuse.platforms import platform
-from tf_autofuse.tiling import NestTiling, form, rates, solve
+from tf_autofuse.tiling import form, rates, solve
 from tf_autofuse.tiling.cpp_text import SOLVER
+from tf_autofuse.tiling.model import NestTiling
 
-NEST_FIELDS = ("ty", "tx", "pitch", "tasks", "parts", "depth", "region", "at")
+NEST_FIELDS = ("ty", "tx", "pitch", "tasks", "parts", "depth", "kept", "region", "at")
 PART_BYTES = 4
 """Room for an element of a partial result in workspace."""
 
@@ -45,6 +46,7 @@ _NOTES = {
     "key": "variants of all nests", "ty": "rows of a tile", "tx": "columns of a tile",
     "pitch": "elements from row to row", "tasks": "tiles of kept axes",
     "parts": "cores that share a task", "depth": "buffers of a queue",
+    "kept": "tiles that a core keeps in UB",
     "region": "bytes of one partial result", "at": "where those begin in workspace",
 }
 
@@ -69,7 +71,7 @@ def tiling(kernel: Kernel, sizes: Dict[str, int], strides: Optional[Sequence[int
     for programs, t in zip(kernel.variants, tilings):
         key = key * len(programs) + t.variant
         region = _region(t, programs[0].nest.kept, sizes)
-        values += [t.ty, t.tx, t.pitch, t.tasks, t.parts, t.depth, region, at]
+        values += [t.ty, t.tx, t.pitch, t.tasks, t.parts, t.depth, t.kept, region, at]
         at += region * partials(programs)
     values = [key] + [sizes[axis] for axis in kernel.loop.axes] + list(strides or ()) + values
     return Tiling(struct.pack("<%dq" % len(values), *values), blocks, key, at)
@@ -110,13 +112,13 @@ def print_tiling(kernel: Kernel, name: str, function: str) -> str:
         for program in programs:
             values = [str(v) for v in form(program, chip).values()]
             lines.append("    {  // " + program.variant)
-            for begin, end in ((0, 10), (10, 19), (19, 31), (31, 43), (43, 55)):
+            for begin, end in ((0, 15), (15, 25), (25, 37), (37, 49), (49, 61), (61, 73)):
                 lines.append("        %s," % ", ".join(values[begin:end]))
             lines.append("    },")
         lines.append("};")
     r = rates(chip)
-    lines += ["static const TilingRates kRates = {%d, %d, %d, %d};" % (r.load, r.store, r.gm,
-                                                                       r.sync), ""]
+    lines += ["static const TilingRates kRates = {%d, %d, %d, %d, %d};" % (
+        r.load, r.store, r.gm, r.l2, r.sync), ""]
     lines += ["int32_t %s(const int64_t* sizes, const int64_t* strides, int64_t cores, %s* t,"
               % (function, name), "    AutofuseLaunch* launch) {",
               "  *launch = AutofuseLaunch{1, 0, 0};"]
@@ -140,7 +142,7 @@ def _nest(kernel: Kernel, number: int, ub: int) -> List[str]:
     x, y = ("t->n%d" % axes.index(a) if a else "1" for a in tile)
     outer = product([a for a in nest.kept if a not in tile])
     around = product([a for a in nest.reduced if a not in tile])
-    copies = ["    t->%s%d = best.%s;" % (field, number, field) for field in NEST_FIELDS[:6]]
+    copies = ["    t->%s%d = best.%s;" % (field, number, field) for field in NEST_FIELDS[:7]]
     return [
         "  {",
         "    const TilingExtents n = {%s, %s, %s, %s};" % (x, y, outer, around),

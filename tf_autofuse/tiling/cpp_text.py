@@ -2,7 +2,14 @@
 from __future__ import annotations
 
 from tf_autofuse.kernel.layout import LANE_BYTES, UNIT
-from tf_autofuse.tiling import CUTS, FOLD_COLUMNS, LANES, MAX_ROWS, SPLIT_WAVES
+from tf_autofuse.tiling.model import (
+    CUTS,
+    FOLD_COLUMNS,
+    KEPT_CUTS,
+    LANES,
+    MAX_ROWS,
+    SPLIT_WAVES,
+)
 
 _CONSTANTS = """\
 enum : int64_t {
@@ -14,8 +21,9 @@ enum : int64_t {
   kLanes = %d            // elements of a register in row-wise costs
 };
 static const int64_t kSplitWaves[] = {%s};  // shares of a split per core that are tried
+static const int64_t kKeptCuts[] = {%s};
 """ % (UNIT, LANE_BYTES * 8, MAX_ROWS, FOLD_COLUMNS, CUTS, LANES,
-       ", ".join(map(str, SPLIT_WAVES)))
+       ", ".join(map(str, SPLIT_WAVES)), ", ".join(map(str, KEPT_CUTS)))
 
 SOLVER = _CONSTANTS + """
 // How to launch: blocks, tiling key, bytes of user workspace.
@@ -24,22 +32,23 @@ struct AutofuseLaunch {
 };
 
 // A program: UB weights (bits per element of tile, row and column, registers per row, bytes) of
-// what is there once and of double buffers, its form, and cycles / 4096 of load, vector and store
-// (head, per row, column and element), per task, per walked tile and per part that is gathered;
-// `row_wise` heads are paid once per row or once per register of columns.
+// what is there once, of double buffers and of kept tiles, its form, and cycles / 4096 of load,
+// vector and store (head, per row, column and element), per task, per walked tile and per part that
+// is gathered, then of the loads that L2 serves; `row_wise` heads are paid once per row or once per
+// register of columns; `reads` is how often an input is read.
 struct TilingForm {
-  int64_t once[5], doubled[5];
-  int64_t pitch, has_y, y_kept, x_kept, resident, split, syncs, row_wise[2];
-  int64_t lines[36];
+  int64_t once[5], doubled[5], kept[5];
+  int64_t pitch, has_y, y_kept, x_kept, resident, split, syncs, reads, row_wise[2];
+  int64_t lines[48];
 };
 struct TilingRates {
-  int64_t load, store, gm, sync;
+  int64_t load, store, gm, l2, sync;
 };
 struct TilingExtents {
   int64_t nx, ny, outer, around;
 };
 struct TilingChoice {
-  int64_t ty, tx, pitch, tasks, parts, depth, cost, variant;
+  int64_t ty, tx, pitch, tasks, parts, depth, kept, cost, variant;
 };
 
 static inline int64_t tiling_ceil(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -47,11 +56,35 @@ static inline int64_t tiling_up(int64_t a, int64_t b) { return tiling_ceil(a, b)
 static inline int64_t tiling_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t tiling_max(int64_t a, int64_t b) { return a < b ? b : a; }
 
+static inline bool tiling_keeps(const TilingForm& f) {
+  return f.kept[0] + f.kept[1] + f.kept[2] + f.kept[3] + f.kept[4] > 0;
+}
+
+// UB weights with `depth` buffers in each double queue and `kept` tiles that stay.
+static inline void tiling_weights(const TilingForm& f, int64_t depth, int64_t kept, int64_t* w) {
+  for (int i = 0; i < 5; ++i) w[i] = f.once[i] + depth * f.doubled[i] + kept * f.kept[i];
+}
+
 // Columns of the widest tile with `rows` rows; 0 for none.
 static int64_t tiling_longest(const int64_t* w, int64_t rows, int64_t ub) {
   int64_t room = (ub - w[4]) * 8 - w[2] * (rows + kUnit - 1) - w[3] * rows * kLaneBits;
   room -= (w[0] + w[1]) * (kUnit - 1);
   return tiling_max(0, room) / tiling_max(1, w[0] * rows + w[1]) / kUnit * kUnit;
+}
+
+// Whether a tile fits UB.
+static bool tiling_fits(const TilingForm& f, const int64_t* w, int64_t rows, int64_t cols,
+                        int64_t ub) {
+  const int64_t pitch = tiling_up(cols, f.pitch);
+  const int64_t bits = w[0] * tiling_up(rows * pitch, kUnit) + w[1] * tiling_up(pitch, kUnit) +
+                       w[2] * tiling_up(rows, kUnit) + w[3] * rows * kLaneBits;
+  return bits <= (ub - w[4]) * 8;
+}
+
+// Columns of the widest tile: the whole axis if it fits.
+static int64_t tiling_widest(const TilingForm& f, const int64_t* w, const TilingExtents& n,
+                             int64_t rows, int64_t ub) {
+  return tiling_max(tiling_fits(f, w, rows, n.nx, ub) ? n.nx : 0, tiling_longest(w, rows, ub));
 }
 
 // Most rows of `tx` columns that fit UB.
@@ -85,22 +118,27 @@ static int64_t tiling_cost(const TilingForm& f, const TilingRates& r, int64_t ro
                            int64_t units, int64_t walks, int64_t cores, int64_t depth,
                            int64_t parts) {
   const int64_t shared = tiling_min(cores, units) * r.gm / 16;
-  const int64_t rate[3] = {tiling_max(r.load, shared), 1, tiling_max(r.store, shared)};
+  const int64_t served = tiling_min(cores, units) * r.l2 / 16;
+  const int64_t rate[4] = {tiling_max(r.load, shared), 1, tiling_max(r.store, shared),
+                           tiling_max(r.load, served)};
   const int64_t calls = tiling_min(rows, tiling_ceil(cols, kLanes));
   int64_t pipes[3] = {0, (f.row_wise[0] + f.row_wise[1] * walks) * calls, 0}, moved = 0;
   const int64_t repeats[3] = {1, walks, parts};
-  for (int at = 0; at < 9; ++at) {
+  for (int at = 0; at < 12; ++at) {
     const int64_t* line = f.lines + 4 * at;
     const int64_t amount = line[1] * rows + line[2] * cols + line[3] * rows * cols;
-    const int64_t times = repeats[at / 3];
-    pipes[at % 3] += (line[0] + amount * rate[at % 3]) * times;
-    if (at % 3 != 1) moved += amount * times;
+    const int pipe = at < 9 ? at % 3 : 0;
+    const int64_t times = repeats[at < 9 ? at / 3 : at - 9];
+    pipes[pipe] += (line[0] + amount * rate[at < 9 ? pipe : 3]) * times;
+    if (pipe != 1 && at < 9) moved += amount * times;
   }
   const int64_t most = tiling_ceil(units, cores);
-  const int64_t unit = depth > 1 && most * walks > 1
-                           ? tiling_max(tiling_max(pipes[0], pipes[1]),
-                                        tiling_max(pipes[2], moved * shared))
-                           : pipes[0] + pipes[1] + pipes[2];
+  int64_t unit = pipes[0] + pipes[1] + pipes[2];
+  if (tiling_keeps(f)) {
+    if (walks > 1) unit = pipes[0] + tiling_max(pipes[1], pipes[2]);
+  } else if (depth > 1 && most * walks > 1) {
+    unit = tiling_max(tiling_max(pipes[0], pipes[1]), tiling_max(pipes[2], moved * shared));
+  }
   return most * unit + f.syncs * r.sync;
 }
 
@@ -124,6 +162,7 @@ static bool tiling_priced(const TilingForm& f, const TilingExtents& n, const Til
                (f.y_kept ? tiling_ceil(n.ny, ty) : 1);
   out->parts = parts;
   out->depth = depth;
+  out->kept = tiling_keeps(f) ? tiling_ceil(walks, parts) : 0;
   out->cost = tiling_cost(f, r, tiling_min(ty, n.ny), tiling_min(tx, n.nx), out->tasks * parts,
                           tiling_ceil(walks, parts), cores, depth, parts);
   return true;
@@ -169,11 +208,11 @@ static bool tiling_form(const TilingForm& f, const TilingExtents& n, const Tilin
   if (f.resident && (n.nx == 0 || n.ny == 0)) return false;
   for (int64_t depth = 2; depth >= 1; --depth) {
     int64_t w[5];
-    for (int i = 0; i < 5; ++i) w[i] = f.once[i] + depth * f.doubled[i];
+    tiling_weights(f, depth, 0, w);
     const int64_t rows = f.resident && f.has_y && !f.y_kept ? n.ny : 1;
-    int64_t longest = rows <= kMaxRows ? tiling_longest(w, rows, ub) : 0;
+    int64_t longest = rows <= kMaxRows ? tiling_widest(f, w, n, rows, ub) : 0;
     if (f.has_y && !f.y_kept && f.x_kept) longest = tiling_min(longest, kFoldColumns);
-    if (longest < (f.resident && !f.x_kept ? n.nx : kUnit)) continue;
+    if (longest < (f.resident && !f.x_kept ? n.nx : tiling_min(kUnit, n.nx))) continue;
     bool any = false;
     const int64_t tallest = tiling_rows(f, w, n, rows, longest, ub);
     for (int64_t cut = 0; cut < (f.x_kept ? kCuts : 1); ++cut) {
@@ -189,16 +228,80 @@ static bool tiling_form(const TilingForm& f, const TilingExtents& n, const Tilin
   return false;
 }
 
-// The variant of least cost; false when none can run these sizes. One that reads its inputs once
-// is taken before one that does not.
+// The kept axis of the tile cut so that all cores have work.
+static void tiling_spread(const TilingForm& f, const TilingExtents& n, int64_t cores, int64_t ub,
+                          const int64_t* w, int64_t* ty, int64_t* tx) {
+  if (f.y_kept && f.has_y) {
+    const int64_t across = f.x_kept ? tiling_ceil(n.nx, *tx) : 1;
+    *ty = tiling_rows(f, w, n, 1, *tx, ub);
+    const int64_t lines = tiling_max(1, n.outer * across);
+    const int64_t waves = tiling_ceil(lines * tiling_ceil(n.ny, *ty), cores);
+    const int64_t allowed = tiling_max(1, waves * cores / lines);
+    *ty = tiling_max(1, tiling_min(*ty, tiling_ceil(n.ny, allowed)));
+  } else if (f.x_kept) {
+    const int64_t lines = tiling_max(1, n.outer), least = tiling_ceil(n.nx, *tx);
+    const int64_t count = tiling_max(least, tiling_ceil(lines * least, cores) * cores / lines);
+    *tx = tiling_max(1, tiling_min(*tx, tiling_up(tiling_ceil(n.nx, count), kUnit / 2)));
+  }
+}
+
+// The tiling with `cut` tiles along the walked tile axis, which stay in UB.
+static bool tiling_kept_tile(const TilingForm& f, const TilingExtents& n, const TilingRates& r,
+                             int64_t cores, int64_t ub, int64_t depth, int64_t cut,
+                             TilingChoice* out) {
+  const bool y_walked = f.has_y && !f.y_kept;
+  int64_t ty = 1, tx = n.nx, parts = 1, w[5];
+  if (y_walked) {
+    ty = tiling_min(kMaxRows, tiling_ceil(n.ny, cut));
+  } else if (!f.x_kept) {
+    tx = tiling_min(n.nx, tiling_up(tiling_ceil(n.nx, cut), kUnit));
+  }
+  const int64_t walks =
+      n.around * (y_walked ? tiling_ceil(n.ny, ty) : 1) * (f.x_kept ? 1 : tiling_ceil(n.nx, tx));
+  for (int i = 0; i < 2; ++i) {
+    const int64_t tasks =
+        n.outer * (f.x_kept ? tiling_ceil(n.nx, tx) : 1) * (f.y_kept ? n.ny : 1);
+    parts = f.split ? tiling_min(cores / tiling_max(1, tasks), walks) : 1;
+    if (parts < (f.split ? 2 : 1)) return false;
+    tiling_weights(f, depth, tiling_ceil(walks, parts), w);
+    if (f.x_kept && y_walked) tx = tiling_min(tx, kFoldColumns);
+    if (!tiling_fits(f, w, ty, tx, ub)) {
+      tx = f.x_kept ? tiling_longest(w, ty, ub) : 0;
+      if (tx < kUnit) return false;
+    }
+  }
+  tiling_weights(f, depth, tiling_ceil(walks, parts), w);
+  if (!tiling_fits(f, w, ty, tx, ub)) return false;
+  if (!f.split) tiling_spread(f, n, cores, ub, w, &ty, &tx);
+  return tiling_priced(f, n, r, cores, depth, ty, tx, parts, out);
+}
+
+static bool tiling_kept(const TilingForm& f, const TilingExtents& n, const TilingRates& r,
+                        int64_t cores, int64_t ub, TilingChoice* best) {
+  bool any = false;
+  if (n.nx == 0 || n.ny == 0 || n.around == 0) return false;
+  for (int64_t depth = 2; depth >= 1; --depth) {
+    for (const int64_t cut : kKeptCuts) {
+      TilingChoice found = {};
+      if (!tiling_kept_tile(f, n, r, cores, ub, depth, cut, &found)) continue;
+      if (!any || found.cost < best->cost) *best = found;
+      any = true;
+    }
+  }
+  return any;
+}
+
+// The variant of fewest reads and, among these, of least cost; false when none can run these sizes.
 static bool tiling_best(const TilingForm* forms, int64_t count, const TilingRates& r,
                         const TilingExtents& n, int64_t cores, int64_t ub, TilingChoice* best) {
   bool any = false;
   for (int64_t i = 0; i < count; ++i) {
     TilingChoice found = {};
-    if (!tiling_form(forms[i], n, r, cores, ub, &found)) continue;
+    const TilingForm& f = forms[i];
+    if (!(tiling_keeps(f) ? tiling_kept : tiling_form)(f, n, r, cores, ub, &found)) continue;
     found.variant = i;
-    if (!any || forms[i].resident || found.cost < best->cost) *best = found;
+    const int64_t reads = forms[best->variant].reads;
+    if (!any || f.reads < reads || (f.reads == reads && found.cost < best->cost)) *best = found;
     any = true;
   }
   return any;

@@ -10,7 +10,7 @@ from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 from tf_autofuse.kernel.ir import CopyIn, Loop, Program, Step
 from tf_autofuse.kernel.layout import task_order
-from tf_autofuse.tiling import NestTiling
+from tf_autofuse.tiling.model import NestTiling
 
 
 class Times(NamedTuple):

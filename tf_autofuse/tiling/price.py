@@ -1,0 +1,51 @@
+"""The predicted cost of a tile, from the cost lines of a program."""
+from __future__ import annotations
+
+from typing import Optional
+
+from tf_autofuse.tiling.model import LANES, Extents, Form, NestTiling, Rates, ceil, up
+
+
+def priced(f: Form, n: Extents, cores: int, depth: int, ty: int, tx: int, parts: int, r: Rates,
+            variant: int) -> Optional[NestTiling]:
+    """The tiling with this tile and at most `parts` parts, with its cost."""
+    walks = 1
+    if not f.resident:
+        walks = n.around * (1 if f.y_kept or not f.has_y else ceil(n.ny, ty))
+        walks *= 1 if f.x_kept else ceil(n.nx, tx)
+    if f.split:
+        parts = min(parts, walks)
+        if parts < 2:
+            return None
+    tasks = n.outer * (ceil(n.nx, tx) if f.x_kept else 1) * (ceil(n.ny, ty) if f.y_kept else 1)
+    cost = _cost(f, r, min(ty, n.ny), min(tx, n.nx), tasks * parts, ceil(walks, parts), cores,
+                 depth, parts)
+    kept = ceil(walks, parts) if f.keeps else 0
+    return NestTiling(ty, tx, up(tx, f.pitch), tasks, parts, depth, kept, cost, variant)
+
+
+def _cost(f: Form, r: Rates, rows: int, cols: int, units: int, walks: int, cores: int,
+          depth: int, parts: int) -> int:
+    """Predicted 1/4096 cycles of the core with the most work."""
+    shared = min(cores, units) * r.gm // 16
+    load, store = max(r.load, shared), max(r.store, shared)
+    served = max(r.load, min(cores, units) * r.l2 // 16)
+    calls = min(rows, ceil(cols, LANES))
+    pipes, moved = [0, (f.row_wise[0] + f.row_wise[1] * walks) * calls, 0], 0
+    for at in range(12):
+        head, row, column, element = f.lines[4 * at:4 * at + 4]
+        amount = row * rows + column * cols + element * rows * cols
+        scope, pipe = (at // 3, at % 3) if at < 9 else (at - 9, 0)
+        times = (1, walks, parts)[scope]
+        rate = (load, 1, store)[pipe] if at < 9 else served
+        pipes[pipe] += (head + amount * rate) * times
+        moved += amount * times if pipe != 1 and at < 9 else 0
+    most = ceil(units, cores)
+    if f.keeps and walks > 1:  # only the first walk loads while it computes
+        unit = pipes[0] + max(pipes[1], pipes[2])
+    elif not f.keeps and depth > 1 and most * walks > 1:
+        # Loads and stores share global memory however well they overlap.
+        unit = max(max(pipes), moved * shared)
+    else:
+        unit = sum(pipes)
+    return most * unit + f.syncs * r.sync
