@@ -115,7 +115,8 @@ def launch(kernel, source, chip, inputs, sizes, strides, want) -> TwinResult:
 
 
 def relative_error(got: np.ndarray, want: np.ndarray, dtype: str) -> float:
-    """Largest error relative to the value, or to a hundredth of the largest one."""
+    """Largest error relative to the value, or to a twentieth of the largest one: what is left when
+    rounded numbers nearly cancel has few right digits in any order of work."""
     got = interp.decode(got, dtype).astype(np.float64)
     want = interp.decode(want, dtype).astype(np.float64)
     if got.shape != want.shape or not np.array_equal(np.isnan(got), np.isnan(want)):
@@ -125,5 +126,5 @@ def relative_error(got: np.ndarray, want: np.ndarray, dtype: str) -> float:
         return float("inf")
     if not finite.any():
         return 0.0
-    scale = np.maximum(np.abs(want[finite]), 0.01 * np.abs(want[finite]).max() + 1e-30)
+    scale = np.maximum(np.abs(want[finite]), 0.05 * np.abs(want[finite]).max() + 1e-30)
     return float((np.abs(got[finite] - want[finite]) / scale).max())
