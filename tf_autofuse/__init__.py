@@ -41,6 +41,10 @@ def enable(flags: Union[None, str, Mapping[str, Any]] = None) -> None:
     values = _flags.parse_overrides(flags)
     values.setdefault("enable_autofuse", True)
     _flags.set_overrides(values)
+    if _flags.current().skip_node_names_cfg:
+        from tf_autofuse.cluster import skips
+
+        skips.current()  # a file that is wrong is told now
     _log.forget_warnings()
     if _flags.current().enable_autofuse:
         build = sys.modules.get("tf_autofuse.build")

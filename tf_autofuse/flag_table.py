@@ -34,12 +34,20 @@ def nearest_word(word: str, allowed: Iterable[str]) -> str:
     return by_lower[found[0]] if found else ""
 
 
+def _check_pattern(text: str) -> None:
+    """ValueError for what is no regular expression."""
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(str(error)) from None
+
+
 @dataclass(frozen=True)
 class Flag:
     """One row of the table.
 
-    ``type`` is bool, int, choice, list, names, str or path. ``allowed`` holds the words of a choice
-    or list, or the two bounds of an int. ``bare`` flags may also be written without ``--``.
+    ``type`` is bool, int, choice, list, names, str, regex or path. ``allowed`` holds the words of a
+    choice or list, or the two bounds of an int. ``bare`` flags may also be written without ``--``.
     ``effective`` is False for a key that is accepted but changes nothing in this package yet;
     ``affects_code`` is True for one that must be part of a kernel's cache key.
     """
@@ -69,6 +77,8 @@ class Flag:
             return "operator types separated by ',', or all"
         if self.type == "path":
             return "a path"
+        if self.type == "regex":
+            return "a regular expression without ';'"
         return "a text without ';'"
 
     def default_text(self) -> str:
@@ -96,6 +106,8 @@ class Flag:
             return tuple(words)
         if not text:
             raise ValueError(text)
+        if self.type == "regex":
+            _check_pattern(text)
         return text
 
     def nearest(self, text: str) -> str:
@@ -325,7 +337,9 @@ _TABLE = (
         DFX,
         "bool",
         False,
-        "Write the bundle of every kernel (sources, intermediate forms) under the debug folder.",
+        "Keep every stage of every kernel (graph, loop and kernel IR, Ascend C, C++, tiling, build "
+        "log) under the debug folder, tell why operators were left alone, and write a compile "
+        "timeline to ~/.cache/autofuse_compile_trace.",
         effective=True,
     ),
     Flag(
@@ -337,21 +351,32 @@ _TABLE = (
         effective=True,
     ),
     Flag("disable_lifting", DFX, "bool", False, "Do not take a kernel apart that saves nothing."),
-    Flag("subgraph_recover", DFX, "bool", False, "Write the subgraph of each kernel to a file."),
+    Flag(
+        "subgraph_recover",
+        DFX,
+        "bool",
+        False,
+        "Write the operators of each kernel to ./subgraph_recover/NAME.air.",
+        effective=True,
+    ),
     Flag(
         "skip_node_names_cfg",
         DFX,
         "path",
         "",
-        "File that lists nodes and operator types to leave alone.",
+        "File that lists, under [ByNodeType] and [ByNodeName], operators to leave alone; one name "
+        "or pattern (*, ?) a line.",
+        effective=True,
     ),
     Flag(
         "replace_kernel",
         DFX,
-        "str",
+        "regex",
         "",
-        "Pattern of kernels whose sources are taken from the debug folder.",
+        "Kernels, by key or by name without its number, whose sources are taken from the debug "
+        "folder, where they may have been edited.",
         bare=True,
+        effective=True,
     ),
 )
 FLAGS: Dict[str, Flag] = {flag.name: flag for flag in _TABLE}

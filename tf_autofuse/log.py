@@ -1,14 +1,26 @@
-"""Loggers under the name ``tf_autofuse`` and warnings that are said once."""
+"""Loggers under the name ``tf_autofuse`` and warnings that are said once.
+
+Warnings are shown, unless TensorFlow's logger (``tf.get_logger().setLevel``) is set to less;
+AUTOFUSE_LOG_LEVEL (debug, info, warning, error) says otherwise.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from typing import Hashable, Set
 
 from tf_autofuse.locks import ForkLock
 
 ROOT_NAME = "tf_autofuse"
+
+_LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+}
 
 _said: Set[Hashable] = set()
 _lock = ForkLock()
@@ -18,12 +30,20 @@ class _StderrHandler(logging.StreamHandler):
     """Writes to whatever ``sys.stderr`` is at that moment, so that redirection works."""
 
     def __init__(self) -> None:
-        logging.Handler.__init__(self, logging.WARNING)
+        logging.Handler.__init__(self, logging.NOTSET)
         self.setFormatter(logging.Formatter("[%(name)s] %(levelname)s: %(message)s"))
 
     @property
     def stream(self):
         return sys.stderr
+
+
+def _is_wanted(record: logging.LogRecord) -> bool:
+    """Not what an application's own handlers show, and not less than what is asked for."""
+    if logging.getLogger().handlers:
+        return False
+    own = logging.getLogger(ROOT_NAME).level
+    return record.levelno >= (own or max(logging.WARNING, logging.getLogger("tensorflow").level))
 
 
 def get_logger(name: str = "") -> logging.Logger:
@@ -36,8 +56,11 @@ def get_logger(name: str = "") -> logging.Logger:
     with _lock:
         if not root.handlers:
             handler = _StderrHandler()
-            handler.addFilter(lambda record: not logging.getLogger().handlers)
+            handler.addFilter(_is_wanted)
             root.addHandler(handler)
+            wish = _LEVELS.get(os.environ.get("AUTOFUSE_LOG_LEVEL", "").lower())
+            if wish is not None and root.level == logging.NOTSET:
+                root.setLevel(wish)
     if not name or name == ROOT_NAME:
         return root
     if name.startswith(ROOT_NAME + "."):

@@ -37,12 +37,14 @@ MISSING_FILE = "no_ascendc.txt"
 
 
 class KernelPlan(NamedTuple):
-    """`files` maps the file names of the bundle to their text."""
+    """`files` maps the file names of the bundle to their text; `folder` is the bundle when it is
+    not to be written, but is there already with a source of the user's own."""
 
     key: str
     kernel_class: str
     spec: str
     files: Dict[str, str]
+    folder: str = ""
 
     @property
     def missing(self) -> Optional[str]:
@@ -128,12 +130,13 @@ def loop_key(loop: LoopKernel) -> str:
 
 def bundle_dir(key: str) -> str:
     """Folder of a kernel's bundle: under --debug_dir while debugging, else in the cache."""
-    current = flags.current()
-    if current.codegen_compile_debug:
-        root = os.path.join(current.debug_dir or os.getcwd(), "autofuse_kernels")
-    else:
-        root = bundle_root()
+    root = debug_root() if flags.current().codegen_compile_debug else bundle_root()
     return os.path.join(root, key)
+
+
+def debug_root() -> str:
+    """The folder under --debug_dir that holds a folder for every kernel key."""
+    return os.path.join(flags.current().debug_dir or os.getcwd(), "autofuse_kernels")
 
 
 def write_bundle(plan: KernelPlan) -> str:
@@ -141,7 +144,7 @@ def write_bundle(plan: KernelPlan) -> str:
 
     OSError when the folder cannot be written. Readers never see a half-written bundle.
     """
-    target = bundle_dir(plan.key)
+    target = plan.folder or bundle_dir(plan.key)
     if os.path.isdir(target):
         return target
     os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)

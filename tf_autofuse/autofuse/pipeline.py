@@ -6,10 +6,12 @@ Any failure in one cluster leaves that cluster as it was, with a reason in the r
 from __future__ import annotations
 
 import itertools
+import logging
 import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from tf_autofuse import flags
+from tf_autofuse.autofuse import debug
 from tf_autofuse.autofuse.api import is_host
 from tf_autofuse.autofuse.kernels import (
     HOST_FILE,
@@ -21,7 +23,8 @@ from tf_autofuse.autofuse.kernels import (
 from tf_autofuse.autofuse.replace import FusedNode, replace_cluster
 from tf_autofuse.autofuse.stages import dump_stage
 from tf_autofuse.autofuse.traffic import TrafficModel
-from tf_autofuse.build import compile_many
+from tf_autofuse.build import compile_many, trace
+from tf_autofuse.build.trace import span
 from tf_autofuse.cluster.clusterer import Cluster, find_clusters, lower_nodes
 from tf_autofuse.cluster.view import GraphView
 from tf_autofuse.errors import AutofuseError, BuildError, ScheduleError, Unsupported
@@ -43,30 +46,54 @@ def fuse_graph(graph: Any, context: Any, for_chip: Optional[bool] = None) -> int
     the chip has no instruction for stays unfused. Raises only with --strict=true.
     """
     dump_stage(graph, "AutofuseOptimize_Entry")
-    view = GraphView(graph)
-    clustering = find_clusters(view)
+    with span("cluster", "pass", graph=graph.name):
+        view = GraphView(graph)
+        clustering = find_clusters(view)
     alone = [
         UnfusedEntry(view.nodes[i].name, view.nodes[i].type, decision.code, decision.reason)
         for i, decision in sorted(clustering.alone.items())
     ]
     planned: List[Planned] = []
     for cluster in clustering.clusters:
-        planned += _plan(view, cluster, alone)
+        with span("plan", "pass", operators=" ".join(node.type for node in cluster.nodes)):
+            planned += _plan(view, cluster, alone)
     if not is_host(graph) if for_chip is None else for_chip:
         planned = _for_chip(planned, alone)
     libraries = _build(graph, planned)
     count = 0
-    for cluster, plan in planned:
-        count += _finish(graph, view, cluster, plan, libraries, context, alone)
+    with span("replace", "pass", graph=graph.name):
+        for cluster, plan in planned:
+            count += _finish(graph, view, cluster, plan, libraries, context, alone)
     RECORDER.unfused(alone)
+    _tell_fallbacks(alone)
     dump_stage(graph, "AutofuseOptimize_Exit")
     return count
+
+
+def _tell_fallbacks(alone: Sequence[UnfusedEntry]) -> None:
+    """A line per operator left alone; while debugging they are shown without asking for them."""
+    debugging = flags.current().codegen_compile_debug
+    for entry in alone:
+        LOG.log(
+            logging.WARNING if debugging else logging.INFO,
+            "Fallback %s reason: %s: %s (%s)",
+            entry.op_type,
+            entry.code,
+            entry.reason,
+            entry.node,
+        )
+    if debugging:
+        try:
+            trace.write()
+        except OSError as error:
+            warn_once(("trace", str(error)), "no compile timeline: %s" % error)
 
 
 def _plan(view: GraphView, cluster: Cluster, alone: List[UnfusedEntry]) -> List[Planned]:
     """Plans of a cluster; one that fits no schedule is cut in two until its parts do."""
     try:
-        return [(cluster, plan_kernel(cluster.lowered))]
+        plan = plan_kernel(cluster.lowered)
+        return [(cluster, debug.with_own_source(plan, _fused_name(cluster, plan)))]
     except ScheduleError as error:
         return _plan_halves(view, cluster, error, alone)
     except AutofuseError as error:
@@ -121,10 +148,11 @@ def _finish(graph, view, cluster, plan, libraries, context, alone) -> int:
         folder = write_bundle(plan)
         if not is_host(graph):
             complete_bundle(folder, plan.spec)
-        fused = FusedNode(
-            _fused_name(cluster, plan), plan.kernel_class, plan.key, plan.spec, library, folder
-        )
-        traffic = TrafficModel(view, cluster)  # reads the nodes, which are gone afterwards
+        name = _fused_name(cluster, plan, str(next(_COUNTER)))
+        fused = FusedNode(name, plan.kernel_class, plan.key, plan.spec, library, folder)
+        # These read the nodes, which are gone afterwards.
+        traffic = TrafficModel(view, cluster)
+        part = debug.begin(view, cluster, fused.name)
         replace_cluster(graph, view, cluster, fused, context)
     except OSError as error:
         _leave(cluster, "BUILD", error, alone)
@@ -134,6 +162,11 @@ def _finish(graph, view, cluster, plan, libraries, context, alone) -> int:
         return 0
     entry = _entry(view, cluster, fused, plan.source_file)
     RECORDER.fused(entry, traffic)
+    if part is not None:
+        shapes = [tensor.shape for tensor in entry.inputs]
+        known = all(dim is not None for shape in shapes for dim in shape)
+        tiling = traffic(shapes).tiling if known else ()  # type: ignore[arg-type]
+        debug.end(part, plan, library, tiling, folder)
     LOG.info("fused %s: %s", fused.name, " ".join(node.name for node in cluster.nodes))
     return 1
 
@@ -148,10 +181,11 @@ def _leave(cluster: Cluster, code: str, error: Exception, alone: List[UnfusedEnt
     alone += [UnfusedEntry(node.name, node.type, code, str(error)) for node in cluster.nodes]
 
 
-def _fused_name(cluster: Cluster, plan: KernelPlan) -> str:
-    """autofused_<class>_<n>_<Op>_<Op>..., unique in the process, at most 140 characters."""
+def _fused_name(cluster: Cluster, plan: KernelPlan, *number: str) -> str:
+    """autofused_<class>_<n>_<Op>_<Op>..., at most 140 characters; with a number of its own it is
+    unique in the process."""
     types = [re.sub(r"\W", "", node.type) for node in cluster.nodes]
-    name = "_".join(["autofused", plan.kernel_class, str(next(_COUNTER))] + types)
+    name = "_".join(("autofused", plan.kernel_class) + number + tuple(types))
     return name if len(name) <= MAX_NAME else name[:MAX_NAME].rstrip("_")
 
 

@@ -107,7 +107,7 @@ def _outside_ports(cluster: Cluster) -> Dict[TensorRef, List[Tuple[Any, int]]]:
 def _replacement(view: GraphView, cluster: Cluster, fused: FusedNode, order) -> GraphBuilder:
     builder = GraphBuilder(fused.name + "_replacement")
     for number, ref in enumerate(order):
-        desc = _desc(view.descs[ref])
+        desc = host_desc(view.descs[ref])
         builder.add_op("x%d" % number, "Data", outputs=[desc], attrs={"index": number})
     inputs = [("x%d" % order.index(ref), 0) for ref in cluster.lowered.inputs]
     outputs = cluster.lowered.outputs
@@ -115,7 +115,7 @@ def _replacement(view: GraphView, cluster: Cluster, fused: FusedNode, order) -> 
         fused.name,
         FUSED_TYPE,
         inputs=inputs,
-        outputs=[_desc(view.descs[ref]) for ref in outputs],
+        outputs=[host_desc(view.descs[ref]) for ref in outputs],
         attrs=_attributes(view, cluster, fused),
     )
     results = [(fused.name, number) for number in range(len(outputs))]
@@ -145,7 +145,7 @@ def _granted_cores(cluster: Cluster) -> int:
     return int(text) if text.isdigit() else 0
 
 
-def _desc(desc: Any) -> TensorDesc:
+def host_desc(desc: Any) -> TensorDesc:
     """A host copy of a tensor description, with its origin shape and format."""
     copy = TensorDesc(dims_of(desc.shape), Format(int(desc.format)), DataType(int(desc.data_type)))
     copy.set_origin_shape(dims_of(desc.origin_shape))

@@ -21,7 +21,9 @@ from .cache import CacheEntry, KernelCache, digest_of, headers_digest, open_cach
 from .elf import why_no_library
 from .precompiled import precompiled_folder
 from .process import run_parallel
+from .progress import Progress
 from .toolchain import HOST_FLAGS, Toolchain, compile_shared, find_toolchain
+from .trace import span
 
 __all__ = [
     "CacheEntry",
@@ -41,12 +43,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class CompileRecord:
-    """One request of this process: label, cache key, seconds it took, and whether it was stored."""
+    """One request of this process: label, cache key, seconds it took, whether it was stored, and
+    the compiler's command and words when it ran."""
 
     label: str
     key: str
     seconds: float
     cached: bool
+    said: str = ""
 
 
 _MAX_RECORDS = 10000
@@ -89,7 +93,8 @@ def build_library(
     key = digest_of(source, toolchain.digest, "\0".join(all_flags), headers_digest(folders))
     with _log_lock:
         guard = _building.setdefault(key, ForkLock())
-    with guard:
+    said: List[str] = []
+    with guard, span(label, "compile") as details:
         cache = _open(label)
         library = cache.lookup(key)
         cached = library is not None
@@ -99,8 +104,9 @@ def build_library(
             if header is not None:
                 found = precompiled_folder(cache, toolchain, *header, all_flags, folders)
                 search = (found, *folders) if found is not None else folders
-            library = _build(cache, toolchain, key, label, source, all_flags, search)
-    record = CompileRecord(label, key, time.perf_counter() - start, cached)
+            library = _build(cache, toolchain, key, label, source, all_flags, search, said)
+        details.update(cached=cached, library=library)
+    record = CompileRecord(label, key, time.perf_counter() - start, cached, "".join(said))
     with _log_lock:
         _building.pop(key, None)
         _log.append(record)
@@ -155,11 +161,13 @@ def _build(
     source: str,
     flags: Tuple[str, ...],
     folders: Tuple[str, ...],
+    said: List[str],
 ) -> str:
-    """Build and store one library; errors carry the label and the kept source."""
+    """Build and store one library; errors carry the label and the kept source. `said` gets what
+    the compiler said."""
 
     def build(source_path: str, library_path: str) -> None:
-        compile_shared(toolchain, source_path, library_path, flags, folders)
+        said.append(compile_shared(toolchain, source_path, library_path, flags, folders))
         problem = why_no_library(library_path)
         if problem:
             raise BuildError("{} wrote no library: {}".format(toolchain.command[0], problem))
@@ -199,17 +207,24 @@ def compile_many(
     use: it is taken out of the cache. An interrupt ends the compilers and is raised at once.
     """
 
+    pairs = list(kernels)
+    if not pairs:
+        return {}
+    progress = Progress(len(pairs))
+
     def one(pair: Tuple[str, str]) -> Union[str, BuildError]:
         try:
             library = compile_host_kernel(pair[1], key=pair[0])
             return _checked(library, pair[0], check) if check is not None else library
         except BuildError as error:
             return error
+        finally:
+            progress.step()
 
-    pairs = list(kernels)
-    if not pairs:
-        return {}
-    return dict(zip([key for key, _ in pairs], run_parallel(one, pairs)))
+    try:
+        return dict(zip([key for key, _ in pairs], run_parallel(one, pairs)))
+    finally:
+        progress.end()
 
 
 def _checked(library: str, label: str, check: Callable[[str], Any]) -> Union[str, BuildError]:

@@ -129,8 +129,10 @@ def compile_shared(
     output_path: str,
     flags: Sequence[str],
     include_dirs: Sequence[str],
-) -> None:
-    """Compile one C++ file into a shared library; BuildError with command and output if it fails.
+) -> str:
+    """Compile one C++ file into a shared library: the command and what the compiler said.
+
+    BuildError with command and output if it fails.
 
     The flags ``build_seconds`` and ``build_memory_mb`` bound the compiler. Its own temporary files
     go to a folder that is removed afterwards.
@@ -152,6 +154,7 @@ def compile_shared(
             output=output,
             source=source_path,
         )
+    return "{}\n{}".format(" ".join(shlex.quote(word) for word in command), output)
 
 
 def _how_it_ended(code: int) -> str:

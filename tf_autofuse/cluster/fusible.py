@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Optional
 
+from tf_autofuse.cluster import skips
 from tf_autofuse.cluster.reasons import FuseDecision
 from tf_autofuse.cluster.view import EXCLUDING_ATTRS, GraphView, ViewNode, read_attr
 from tf_autofuse.ops import EVERY as ALL_DTYPES
@@ -24,10 +25,18 @@ def judge(view: GraphView, node: ViewNode) -> FuseDecision:
         return FuseDecision.no("OP_UNKNOWN", "%s is not in the op table" % node.type)
     if not node.inputs or node.inputs[0] is None:
         return FuseDecision.no("SHAPE", "%s has an unconnected input" % node.name)
-    for problem in (_attributes(node), _tensors(view, node)):
+    for problem in (_skipped(node), _attributes(node), _tensors(view, node)):
         if problem is not None:
             return problem
     return FuseDecision.yes()
+
+
+def _skipped(node: ViewNode) -> Optional[FuseDecision]:
+    found = skips.current()
+    line = found.matching(node.name, node.type, *OPS[node.type].tf) if any(found) else ""
+    if not line:
+        return None
+    return FuseDecision.no("SCOPE", "%s is listed in the skip file as %s" % (node.name, line))
 
 
 def _attributes(node: ViewNode) -> Optional[FuseDecision]:

@@ -10,7 +10,7 @@ CODES: Dict[str, str] = {
     "RANK": "An operand has unknown rank, so no loop can be written for it.",
     "FED": "The operator's value is fed from outside, so it is not computed at all.",
     "DEVICE": "The operator is not placed on a device that fused kernels run on.",
-    "SCOPE": "The user excluded the operator (disable_autofuse or a super-kernel scope).",
+    "SCOPE": "The user excluded the operator (disable_autofuse, super-kernel scope, skip file).",
     "MULTI_OUTPUT": "An output other than the first one is used.",
     "ATTR": "An attribute has a value that the op table does not cover.",
     "FORMAT": "The tensor format is not a plain one (ND, NHWC, NCHW).",

@@ -146,6 +146,13 @@ class GraphView:
         self._unknown -= 1
         return self._unknown
 
+    def constant(self, node: ViewNode) -> Any:
+        """The exact value of a Const as a host Tensor; None when it cannot be had."""
+        try:
+            return self._consts.tensor(node.handle)
+        except (RuntimeError, ValueError):
+            return None
+
     def operator(self, node: ViewNode) -> Operator:
         """`node` as lowering sees it; only types in the op table."""
         info = OPS[node.type]

@@ -43,7 +43,7 @@ class ConstValues:
     def read(self, handle: Any) -> Optional[List[Any]]:
         """The elements of a Const as Python numbers, flat; None when they cannot be had."""
         try:
-            tensor = self._tensor(handle)
+            tensor = self.tensor(handle)
             return None if tensor is None else _elements(tensor)
         except (RuntimeError, ValueError):
             return None
@@ -52,7 +52,7 @@ class ConstValues:
         """The value of a Const all of whose elements have the same bits, as a Python number; None
         when they differ, there are none or they cannot be had."""
         try:
-            tensor = self._tensor(handle)
+            tensor = self.tensor(handle)
             if tensor is None:
                 return None
             values = tensor.numpy().reshape(-1)
@@ -63,7 +63,8 @@ class ConstValues:
             return None
         return _numbers(values[:1], tensor.data_type)[0]
 
-    def _tensor(self, handle: Any) -> Optional[Tensor]:
+    def tensor(self, handle: Any) -> Optional[Tensor]:
+        """The value of a Const; None when it has none. RuntimeError when GE does not give it."""
         if is_host(self._graph):
             return handle.get_attr("value") if handle.has_attr("value") else None
         if self._saved is None:

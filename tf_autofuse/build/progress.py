@@ -1,0 +1,38 @@
+"""A line on the terminal while kernels build; nothing when stderr is no terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from ..locks import ForkLock
+
+_QUIET_SECONDS = 0.5  # what is faster needs no progress
+
+
+class Progress:
+    """Counts kernels; `step` may be called from any thread, `end` wipes the line."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._start = time.monotonic()
+        self._shown = False
+        self._lock = ForkLock()
+        self._terminal = sys.stderr.isatty()
+
+    def step(self) -> None:
+        """One kernel more is there."""
+        with self._lock:
+            self._done += 1
+            if self._terminal and time.monotonic() - self._start > _QUIET_SECONDS:
+                text = "\rtf-autofuse: building kernels {}/{}".format(self._done, self._total)
+                sys.stderr.write(text)
+                sys.stderr.flush()
+                self._shown = True
+
+    def end(self) -> None:
+        """Wipe the line, if there was one."""
+        if self._shown:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
