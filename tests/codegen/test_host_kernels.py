@@ -14,10 +14,12 @@ BIG = 300000
 KERNELS = {
     "pointwise": (samples.abs_relu_exp(), [(0,), (1,), (7,), (BIG,)]),
     "bfloat16": (samples.abs_relu_exp("bfloat16"), [(1000,)]),
+    "float16": (samples.abs_relu_exp("float16"), [(1,), (511,), (512,), (1301,), (BIG,)]),
     "row": (samples.abs_add_relu("m1"), [(1, 1), (3, BIG // 10), (BIG // 10, 3), (0, 5)]),
     "column": (samples.abs_add_relu("m0"), [(1, 1), (33, 65)]),
     "ar": (samples.reduction("m0 m1", "m1", ("sum", "max")), [(1, 1), (7, BIG), (BIG, 3), (4, 0)]),
-    "ra": (samples.reduction("m0 m1", "m0", ("sum", "min")), [(1, 1), (7, BIG), (BIG, 3), (0, 4)]),
+    "ra": (samples.reduction("m0 m1", "m0", ("sum", "min")),
+           [(1, 1), (7, BIG), (BIG, 3), (0, 4), (8, 5), (9, 70), (31, 17)]),
     "full": (samples.reduction("m0", "m0", ("sum", "max", "prod")), [(1,), (BIG * 10,), (0,)]),
     "narrow": (samples.reduction("m0 m1", "m1", ("max", "min"), "float16"), [(5, 999)]),
     "ara": (samples.reduction("m0 m1 m2", "m1"), [(3, 1000, 200), (2, 5, 3000)]),

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import tempfile
 from dataclasses import dataclass
-from typing import Dict, List, Optional, Sequence, Tuple, Union
+from typing import Dict, List, Sequence, Tuple, Union
 
 from .. import flags as user_flags
 from ..errors import BuildError
@@ -100,7 +100,8 @@ def _locate(wish: str) -> Tuple[str, ...]:
 def _probe(command: Tuple[str, ...]) -> Toolchain:
     """Ask the compiler for its predefined macros: they state its version and the CPU features."""
     result = ("", 1)
-    for target in (("-march=native",), ()):
+    choices: Tuple[Tuple[str, ...], ...] = (("-march=native",), ())
+    for target in choices:
         words = list(command + target) + ["-dM", "-E", "-x", "c++", os.devnull]
         result = run_tool(words, _PROBE_SECONDS)
         if result[1] == 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import List, Sequence, Set
 
 from tf_autofuse.codegen.host_reduce import Accumulator
-from tf_autofuse.codegen.host_values import ValuePrinter
+from tf_autofuse.codegen.host_walk import WalkPrinter
 from tf_autofuse.kernel.nest import Nest, Pass, levels, needed
 from tf_autofuse.loop.ir import LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import HEAVY
@@ -18,17 +18,16 @@ from tf_autofuse.loop.ops import HEAVY
 MAX_PHASES = 4
 
 
-class NestPrinter(ValuePrinter):
+class NestPrinter(WalkPrinter):
     """Prints nest number `number` of `loop` as `static void nest<number>(...)`."""
 
     def __init__(self, loop: LoopKernel, nest: Nest, number: int) -> None:
-        super().__init__(loop)
-        self.nest, self.number = nest, number
+        super().__init__(loop, nest)
+        self.number = number
         self.level = levels(loop)
         last = nest.passes[-1]
         phases = len(nest.passes) + (1 if last.reduces else 0)
         self.phases = phases if nest.reduced and phases <= MAX_PHASES else 0
-        self.outer = len(nest.outer_kept)
         self.held = self._held_values()
         reduces = any(step.reduces for step in nest.passes)
         self.tiled = nest.inner_kept and (reduces or bool(self.held))
@@ -52,7 +51,7 @@ class NestPrinter(ValuePrinter):
         """The loop over the tile that computes the held values."""
         for value in self.held:
             self.put("%s held%d[MAX_TILE];" % (self.c_type(value), self.index[value.name]))
-        self._open_loop(self.nest.inner, [], True)
+        self._open_loop(self.nest.inner, "#pragma omp simd")
         for value in needed(self.loop, [v.name for v in self.held]):
             if not self.is_inline(value):
                 self.define(value)
@@ -159,14 +158,6 @@ class NestPrinter(ValuePrinter):
                 self.define(value)
                 self.known.add(value.name)
 
-    def _reduction(self, name: str) -> Reduce:
-        value = self.by_name[name]
-        assert isinstance(value, Reduce)
-        return value
-
-    def _is_array(self, value: Value) -> bool:
-        return self.nest.inner_kept and self.nest.inner in value.axes
-
     def _declare(self, value: Reduce) -> None:
         acc, at = Accumulator(value), self.index[value.name]
         if not self._is_array(value):
@@ -176,62 +167,6 @@ class NestPrinter(ValuePrinter):
             return
         self.put("%s acc%d[MAX_TILE];" % (acc.c_type, at))
         self.put("for (int64_t i = 0; i < x1 - x0; ++i) acc%d[i] = %s;" % (at, acc.start))
-
-    def _walk(self, targets: List[str], reduces: List[Reduce], stores: Sequence[int]) -> None:
-        values = needed(self.loop, targets, frozenset(self.known))
-        order = self.nest.order
-        walked = [self.by_name[t] for t in targets] + [self.loop.stores[n] for n in stores]
-        deepest = max([self.nest.depth(item) for item in walked] + [self.outer - 1])
-        opened = 0
-        for depth in range(self.outer - 1, deepest + 1):
-            if depth >= self.outer:
-                vector = depth == deepest
-                self._open_loop(order[depth], reduces if vector else [], vector)
-                opened += 1
-            for value in values:
-                here = max(self.nest.depth(value), self.outer - 1) == depth
-                if here and not self.is_inline(value) and value.name not in self.known:
-                    self.define(value)
-            for reduction in reduces:
-                if self.nest.depth(self.by_name[reduction.operand]) == depth:
-                    self._accumulate(reduction)
-            for number in stores:
-                if max(self.nest.depth(self.loop.stores[number]), self.outer - 1) == depth:
-                    self.store(number)
-        for _ in range(opened):
-            self.close()
-
-    def _open_loop(self, axis: str, reduces: Sequence[Reduce], vector: bool) -> None:
-        at = self.point[axis]
-        if vector:
-            clauses = "".join(self._clause(v) for v in reduces)
-            self.put("#pragma omp simd%s" % clauses)
-        low, high = "0", self.size[axis]
-        if axis == self.nest.inner and self.nest.inner_kept:
-            low, high = "x0", "x1"
-        elif self.nest.reduced and axis == self.nest.reduced[0]:
-            low, high = "r0", "r1"
-        self.open("for (int64_t %s = %s; %s < %s; ++%s) {" % (at, low, at, high, at))
-
-    def _clause(self, value: Reduce) -> str:
-        acc, at = Accumulator(value), self.index[value.name]
-        if self._is_array(value):
-            return ""
-        flag = " reduction(|:nan%d)" % at if acc.needs_flag else ""
-        return " reduction(%s:acc%d)%s" % (acc.clause, at, flag)
-
-    def _accumulate(self, value: Reduce) -> None:
-        acc, at = Accumulator(value), self.index[value.name]
-        other = acc.operand(self.wide(value.args[0]))
-        self.put("const %s x%d = %s;" % (acc.c_type, at, other))
-        other = "x%d" % at
-        if self._is_array(value):
-            slot = "acc%d[%s - x0]" % (at, self.point[self.nest.inner])
-            self.put("%s = %s;" % (slot, acc.combine(slot, other)))
-            return
-        self.put("acc%d = %s;" % (at, acc.vector_step("acc%d" % at, other)))
-        if acc.needs_flag:
-            self.put("nan%d |= %s != %s;" % (at, other, other))
 
     def _exchange(self, number: int, reduces: List[Reduce]) -> None:
         """Write this chunk's partial results, or join those of all chunks."""

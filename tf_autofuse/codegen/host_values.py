@@ -20,7 +20,8 @@ class ValuePrinter:
     """Lines of one C++ function over the axes of `loop`.
 
     Axis number k has the size `n<k>` and the coordinate `i<k>`; value number k is `v<k>`. Values
-    in `bound` are read through another expression, those in `known` need no definition.
+    in `bound` are read through another expression, those in `known` need no definition. `runs` says
+    where the float form of a narrow load lies already.
     """
 
     def __init__(self, loop: LoopKernel) -> None:
@@ -32,6 +33,7 @@ class ValuePrinter:
         self.rows = runtime_rows(loop)
         self.known: Set[str] = set()
         self.bound: Dict[str, str] = {}
+        self.runs: Dict[str, str] = {}
         self.lines: List[str] = []
         self.indent = 0
 
@@ -116,7 +118,8 @@ class ValuePrinter:
                                   value.dtype)
         self.put("const %s %s = %s;" % (self.c_type(value), self.var(value), text))
         if value.dtype in NARROW_FLOATS:
-            text = wide_expression(_op(value), wides, self.var(value), value.dtype)
+            text = self.runs.get(value.name) or wide_expression(
+                _op(value), wides, self.var(value), value.dtype)
             self.put("const float w%d = %s;" % (self.index[value.name], text))
 
     def store(self, number: int) -> None:
@@ -124,6 +127,46 @@ class ValuePrinter:
         store = self.loop.stores[number]
         self.put("out%d[%s] = %s;" % (store.output, self._dense(store.axes),
                                       self.expr(store.value)))
+
+    # Runs of float16 along a vector loop; see csrc/host/chunk.h
+
+    def is_half_run(self, value: Load, axis: str) -> bool:
+        """Whether a load reads float16 from consecutive places along `axis`."""
+        return (value.dtype == "float16"
+                and value.input not in self.rows and value.axes[-1:] == (axis,))
+
+    def is_packed(self, number: int, axis: str) -> bool:
+        """Whether a store writes rounded floats to consecutive places along `axis`."""
+        store = self.loop.stores[number]
+        value = self.by_name[store.value]
+        return (value.dtype == "float16" and isinstance(value, Map) and value.op == "cast"
+                and self.by_name[value.args[0]].dtype == "float32" and value.name not in self.bound
+                and tuple(store.axes[-1:]) == (axis,) and value.axes[-1:] == (axis,))
+
+    def unpacked(self, number: int) -> str:
+        """What the store writes, before it is rounded to float16."""
+        return self.expr(self.by_name[self.loop.stores[number].value].args[0])
+
+    def widen_run(self, value: Load, axis: str) -> None:
+        """A buffer with the floats of elements c to e of the load."""
+        at = self.index[value.name]
+        self.put("AF_BUFFER float run%d[CHUNK];" % at)
+        self.put("halves_to_floats(in%d + %s, run%d, e - c);"
+                 % (value.input, self._from(value.axes, axis), at))
+        self.runs[value.name] = "run%d[%s - c]" % (at, self.point[axis])
+
+    def narrow_run(self, number: int, axis: str) -> None:
+        """Writes elements c to e of the store."""
+        store = self.loop.stores[number]
+        self.put("floats_to_halves(packed%d, out%d + %s, e - c);"
+                 % (number, store.output, self._from(store.axes, axis)))
+
+    def _from(self, axes: Sequence[str], axis: str) -> str:
+        """The offset where a chunk along `axis` begins."""
+        point, self.point[axis] = self.point[axis], "c"
+        offset = self._dense(axes)
+        self.point[axis] = point
+        return offset
 
     def _dense(self, axes: Sequence[str]) -> str:
         """Row-major offset of the current point in a dense tensor over `axes`."""

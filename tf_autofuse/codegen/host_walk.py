@@ -1,0 +1,173 @@
+"""The loops of one walk of a nest: the innermost one is a vector loop.
+
+Accumulators along a kept vector axis are arrays with one element per point of a tile. Rows go into
+them in groups, so that an accumulator is loaded and stored once for several rows. Vector loops over
+float16 in memory run in chunks that are converted as a whole.
+"""
+from __future__ import annotations
+
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from tf_autofuse.codegen.host_reduce import Accumulator
+from tf_autofuse.codegen.host_values import ValuePrinter
+from tf_autofuse.kernel.nest import Nest, needed
+from tf_autofuse.loop.ir import Load, LoopKernel, Reduce, Value
+
+# Rows that go into the accumulators of a tile together, when a row is at most that many values.
+GROUP_ROWS = 8
+GROUP_VALUES = 6
+
+
+class WalkPrinter(ValuePrinter):
+    """Prints walks over the axes inside one kept point of `nest`."""
+
+    def __init__(self, loop: LoopKernel, nest: Nest) -> None:
+        super().__init__(loop)
+        self.nest = nest
+        self.outer = len(nest.outer_kept)
+
+    def _walk(self, targets: List[str], reduces: List[Reduce], stores: Sequence[int]) -> None:
+        values = needed(self.loop, targets, frozenset(self.known))
+        walked = [self.by_name[t] for t in targets] + [self.loop.stores[n] for n in stores]
+        deepest = max([self.nest.depth(item) for item in walked] + [self.outer - 1])
+        lines: Dict[int, List[Value]] = {}
+        for value in values:
+            if not self.is_inline(value) and value.name not in self.known:
+                lines.setdefault(max(self.nest.depth(value), self.outer - 1), []).append(value)
+        self._level(self.outer - 1, lines, reduces, stores)
+        for depth in range(self.outer, deepest):
+            if depth == deepest - 1 and self._is_grouped(depth, lines, reduces, stores):
+                self._grouped(depth, lines[deepest], reduces)
+            else:
+                self._open_loop(self.nest.order[depth])
+            self._level(depth, lines, reduces, stores)
+        if deepest >= self.outer:
+            self._vector_loop(deepest, lines, reduces, stores)
+        for _ in range(self.outer, deepest):
+            self.close()
+
+    def _level(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
+               stores: Sequence[int]) -> None:
+        """Everything that happens at one depth of the walk, once per point."""
+        for value in lines.get(depth, ()):
+            self.define(value)
+        for reduction in reduces:
+            if self.nest.depth(self.by_name[reduction.operand]) == depth:
+                self._accumulate(reduction)
+        for number in stores:
+            if max(self.nest.depth(self.loop.stores[number]), self.outer - 1) == depth:
+                self.store(number)
+
+    def _vector_loop(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
+                     stores: Sequence[int]) -> None:
+        """The innermost loop. With float16 in memory it runs in chunks that are converted whole."""
+        axis = self.nest.order[depth]
+        loads = [v for v in lines.get(depth, ())
+                 if isinstance(v, Load) and self.is_half_run(v, axis)]
+        packed = [n for n in stores if self.is_packed(n, axis)]
+        if not loads and not packed:
+            self._open_loop(axis, self._simd(reduces))
+            self._level(depth, lines, reduces, stores)
+            self.close()
+            return
+        low, high = self._limits(axis)
+        self.open("for (int64_t c = %s; c < %s; c += CHUNK) {" % (low, high))
+        self.put("const int64_t e = smaller(%s, c + CHUNK);" % high)
+        for value in loads:
+            self.widen_run(value, axis)
+        for number in packed:
+            self.put("AF_BUFFER float packed%d[CHUNK];" % number)
+        self._open_loop(axis, self._simd(reduces), ("c", "e"))
+        self._level(depth, lines, reduces, [n for n in stores if n not in packed])
+        for number in packed:
+            self.put("packed%d[%s - c] = %s;" % (number, self.point[axis], self.unpacked(number)))
+        self.close()
+        for number in packed:
+            self.narrow_run(number, axis)
+        for value in loads:
+            del self.runs[value.name]
+        self.close()
+
+    def _is_grouped(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
+                    stores: Sequence[int]) -> bool:
+        """Whether several rows can be added to the accumulators of a tile in one go."""
+        return (bool(reduces) and not stores and not lines.get(depth)
+                and self.nest.order[depth] in self.nest.reduced
+                and all(self._is_array(v) for v in reduces)
+                and all(self.nest.depth(self.by_name[v.operand]) == depth + 1 for v in reduces)
+                and len(lines.get(depth + 1, ())) <= GROUP_VALUES)
+
+    def _grouped(self, depth: int, lines: List[Value], reduces: Sequence[Reduce]) -> None:
+        """Rows in groups, each accumulator loaded and stored once for a group; then opens the loop
+        over the rows that are left."""
+        row, inner = self.nest.order[depth], self.nest.inner
+        low, high = self._limits(row)
+        self.put("int64_t g = %s;" % low)
+        self.open("for (; g + %d <= %s; g += %d) {" % (GROUP_ROWS, high, GROUP_ROWS))
+        self._open_loop(inner, "#pragma omp simd")
+        for total in reduces:
+            acc, at = Accumulator(total), self.index[total.name]
+            self.put("%s t%d = acc%d[%s - x0];" % (acc.c_type, at, at, self.point[inner]))
+        for number in range(GROUP_ROWS):
+            self.open("{")
+            self.put("const int64_t %s = g + %d;" % (self.point[row], number))
+            for value in lines:
+                self.define(value)
+            for total in reduces:
+                acc, at = Accumulator(total), self.index[total.name]
+                other = acc.operand(self.wide(total.args[0]))
+                self.put("t%d = %s;" % (at, acc.combine("t%d" % at, other)))
+            self.close()
+        for total in reduces:
+            at = self.index[total.name]
+            self.put("acc%d[%s - x0] = t%d;" % (at, self.point[inner], at))
+        self.close()
+        self.close()
+        self._open_loop(row, "", ("g", high))
+
+    def _limits(self, axis: str) -> Tuple[str, str]:
+        """Where the loop over an axis of the walk begins and ends in this block."""
+        if axis == self.nest.inner and self.nest.inner_kept:
+            return "x0", "x1"
+        if self.nest.reduced and axis == self.nest.reduced[0]:
+            return "r0", "r1"
+        return "0", self.size[axis]
+
+    def _open_loop(self, axis: str, pragma: str = "",
+                   limits: Optional[Tuple[str, str]] = None) -> None:
+        if pragma:
+            self.put(pragma)
+        low, high = limits or self._limits(axis)
+        self.open("for (int64_t {0} = {1}; {0} < {2}; ++{0}) {{".format(
+            self.point[axis], low, high))
+
+    def _simd(self, reduces: Sequence[Reduce]) -> str:
+        return "#pragma omp simd" + "".join(self._clause(v) for v in reduces)
+
+    def _clause(self, value: Reduce) -> str:
+        acc, at = Accumulator(value), self.index[value.name]
+        if self._is_array(value):
+            return ""
+        flag = " reduction(|:nan%d)" % at if acc.needs_flag else ""
+        return " reduction(%s:acc%d)%s" % (acc.clause, at, flag)
+
+    def _accumulate(self, value: Reduce) -> None:
+        acc, at = Accumulator(value), self.index[value.name]
+        other = acc.operand(self.wide(value.args[0]))
+        self.put("const %s x%d = %s;" % (acc.c_type, at, other))
+        other = "x%d" % at
+        if self._is_array(value):
+            slot = "acc%d[%s - x0]" % (at, self.point[self.nest.inner])
+            self.put("%s = %s;" % (slot, acc.combine(slot, other)))
+            return
+        self.put("acc%d = %s;" % (at, acc.vector_step("acc%d" % at, other)))
+        if acc.needs_flag:
+            self.put("nan%d |= %s != %s;" % (at, other, other))
+
+    def _reduction(self, name: str) -> Reduce:
+        value = self.by_name[name]
+        assert isinstance(value, Reduce)
+        return value
+
+    def _is_array(self, value: Value) -> bool:
+        return self.nest.inner_kept and self.nest.inner in value.axes
