@@ -215,3 +215,33 @@ def test_factors_that_another_tensor_tells_are_bound_by_it():
     np.testing.assert_array_equal(evaluate(operators, infos, x, y), x.reshape(2, 3, 4) * y)
     kernel = lowered(operators, infos).kernel
     assert parse_loop(print_loop(kernel)) == kernel
+
+
+@pytest.mark.parametrize("first, second", [
+    ("ReduceMean", "ReduceSum"), ("ReduceSum", "ReduceMean"), ("ReduceMean", "ReduceMean"),
+    ("ReduceSum", "ReduceSum"), ("ReduceMax", "ReduceMax"),
+])
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_reduction_of_a_reduction_is_one(first, second, keep):
+    x = np.random.RandomState(0).randn(6, 5, 4).astype("f4")
+    operators = [op("a", first, X, axes=(2,), keep_dims=keep),
+                 op("b", second, "a", axes=(0,), keep_dims=keep)]
+    infos = {X: TensorInfo("float32", x.shape)}
+    names = {"ReduceMean": np.mean, "ReduceSum": np.sum, "ReduceMax": np.max}
+    want = names[second](names[first](x, 2, keepdims=keep), 0, keepdims=keep)
+    np.testing.assert_allclose(evaluate(operators, infos, x), want, rtol=1e-5)
+    assert print_loop(lowered(operators, infos).kernel).count("reduce.") == 1
+
+
+@pytest.mark.parametrize("first, second, dims", [
+    ("ReduceMean", "ReduceSum", (-6, 5)), ("ReduceSum", "ReduceMean", (6, -5)),
+    ("ReduceMean", "ReduceSum", (0, 5)), ("ReduceMax", "ReduceSum", (6, 5)),
+])
+def test_reductions_that_are_not_one(first, second, dims):
+    operators = [op("a", first, X, axes=(1,)), op("b", second, "a", axes=(0,))]
+    assert refusal(operators, {X: TensorInfo("float32", dims)}) == "REDUCE_AXES"
+
+
+def test_a_mean_of_float16_rows_is_rounded_before_their_sum():
+    operators = [op("a", "ReduceMean", X, axes=(1,)), op("b", "ReduceSum", "a", axes=(0,))]
+    assert refusal(operators, {X: TensorInfo("float16", (6, 5))}) == "REDUCE_AXES"

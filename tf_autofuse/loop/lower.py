@@ -13,6 +13,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Seq
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.axes import AxisTable, leads, topological
 from tf_autofuse.loop.finish import Finisher, Layout, LoweredKernel
+from tf_autofuse.loop.fold import fold_reduction
 from tf_autofuse.loop.ir import Scalar
 from tf_autofuse.loop.ops import NARROW_FLOATS
 from tf_autofuse.loop.rules import RULES
@@ -163,6 +164,13 @@ class Lowering:
         if not over:
             return Tensor(tensor.value, tensor.dtype, dims)
         axes = tuple(axis for axis in dims if axis is not None)
+        folded = fold_reduction(self, op, self._nodes[tensor.value], over)
+        if folded is not None:
+            op, value, over, factor = folded
+            index = self._append("reduce", op, (value,), tensor.dtype, axes, over)
+            total = Tensor(index, tensor.dtype, dims)
+            return total if factor == 1 else self.map(
+                "mul", [total, self.const(float(factor), tensor.dtype)])
         index = self._append("reduce", op, (tensor.value,), tensor.dtype, axes, over)
         return Tensor(index, tensor.dtype, dims)
 
