@@ -10,6 +10,7 @@ from tf_autofuse.codegen.ascendc_helpers import print_helpers
 from tf_autofuse.codegen.ascendc_nest import NestClass
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import SPLIT_VARIANTS, Kernel, Program
+from tf_autofuse.kernel.layout import MOVED
 from tf_autofuse.loop.text import print_loop
 from tf_autofuse.platforms import Platform
 from tf_autofuse.platforms import platform as find_platform
@@ -58,7 +59,8 @@ def print_ascendc(
     classes = [NestClass(kernel, program, struct, chip) for program in programs]
     bodies = [nest.print() for nest in classes]
     used: Set[str] = set().union(*[nest.used for nest in classes])
-    numbers = {"block": chip.block_bytes, "repeat": chip.repeat_bytes, "most": chip.max_repeat}
+    numbers = {"block": chip.block_bytes, "repeat": chip.repeat_bytes, "most": chip.max_repeat,
+               "moved": MOVED}
     parts = [_header(kernel, keys), '#include "kernel_operator.h"\n', print_helpers(used, numbers),
              print_struct(kernel, struct), _tensors(kernel)]
     parts += bodies

@@ -5,6 +5,7 @@ import math
 import re
 from typing import Dict, List, Sequence, Set
 
+from tf_autofuse.codegen.ascendc_moves import print_moved
 from tf_autofuse.kernel.ir import (
     Accumulate,
     Broadcast,
@@ -50,7 +51,7 @@ class StepPrinter:
         self.kernel, self.program, self.chip = kernel, program, chip
         self.number = program.number
         self.layout = layout(program)
-        self.rows = runtime_rows(kernel.loop)
+        self.table = runtime_rows(kernel.loop)
         self.lines: List[str] = []
         self.indent = 0
         self.used: Set[str] = set()
@@ -165,7 +166,11 @@ class StepPrinter:
 
     def copy_in(self, step: CopyIn) -> None:
         """The tile from GM; strides known only at run time go row by row."""
-        if step.input in self.rows:
+        if step.moved:
+            for line in print_moved(self, step, C_TYPES[self.buffer(step.dst).dtype]):
+                self.put(line)
+            return
+        if step.input in self.table:
             self._copy_in_runtime(step)
             return
         axes = [dim.axis for dim in step.dims if dim.axis is not None]

@@ -72,12 +72,14 @@ class Buffer:
 class CopyIn:
     """GM tile of input number `input` to a VECIN or KEPT buffer; `dims` is the layout in GM.
 
-    A `maybe` dim has a stride that the launch decides: 0 repeats one element along the axis.
+    A `maybe` dim has a stride that the launch decides: 0 repeats one element along the axis. Where
+    the elements of a `moved` one lie is said by the run-time table.
     """
 
     dst: str
     input: int
     dims: Tuple[Dim, ...]
+    moved: bool = False
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ inputs it has. Outputs follow one another through one queue. Everything else lie
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, List, Tuple
+from typing import Dict, List, Optional, Tuple
 
 from tf_autofuse.kernel.ir import (
     Broadcast,
@@ -20,11 +20,15 @@ from tf_autofuse.kernel.ir import (
     walk_steps,
 )
 from tf_autofuse.kernel.vector import ITEM_BYTES, VECTOR_OPS
+from tf_autofuse.loop.ir import unit_axis
 
 UNIT = 128
 """Buffers hold multiples of this many elements: 256 bytes of the smallest compared type."""
 
 LANE_BYTES = 256
+MOVED = 64
+"""Columns of a tile that are gathered at a time, from blocks of 32 bytes or more."""
+
 MATH_SCRATCH = max(op.scratch for op in VECTOR_OPS.values())
 
 
@@ -66,8 +70,8 @@ class Queue:
 class Layout:
     """`homes`: queue and offset of each queue buffer; `slots`: offset of each slot in the arena.
 
-    `scratch` holds the offsets of `column` and `math` scratch where the program needs them. `kept`
-    is the room of one tile of all KEPT buffers, whose `homes` are offsets in it.
+    `scratch` holds the offsets of scratch by its use, where the program needs it. `kept` is the
+    room of one tile of all KEPT buffers, whose `homes` are offsets in it.
     """
 
     queues: Tuple[Queue, ...]
@@ -154,7 +158,24 @@ def _arena(program: Program) -> Tuple[Dict[int, Extent], Dict[str, Extent], Exte
     if needs_math(program):
         scratch["math"] = arena
         arena = arena + Extent(fixed=MATH_SCRATCH)
+    kinds = [apart(step, program.buffer(step.dst).shape, program.y, program.x)
+             for step in walk_steps(program.steps) if isinstance(step, CopyIn)]
+    if any(kinds):
+        scratch["places"] = arena
+        scratch["blocks"] = arena + Extent(fixed=4 * MOVED)
+        arena = scratch["blocks"] + Extent(column=32 * MOVED if "together" in kinds else 0,
+                                           fixed=32 * MOVED)
     return slots, scratch, arena
+
+
+def apart(step: CopyIn, shape: str, y: Optional[str], x: Optional[str]) -> str:
+    """How the elements of a moved tile of `shape` are no neighbours in GM: `single` if each one
+    lies for itself, `together` if those of a column are neighbours; empty if those of a row are."""
+    along = {"yx": x, "x": x, "y": y}.get(shape)
+    unit = unit_axis(step.dims)
+    if not step.moved or along is None or along == unit:
+        return ""
+    return "together" if shape == "yx" and unit == y else "single"
 
 
 def needs_column(program: Program) -> bool:

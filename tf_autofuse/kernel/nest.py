@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Dict, FrozenSet, Iterable, List, Optional, Tuple, Union
 
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.loop.ir import Load, LoopKernel, Reduce, Store, Value
+from tf_autofuse.loop.ir import Load, LoopKernel, Reduce, Store, Value, unit_axis
 
 
 @dataclass(frozen=True)
@@ -176,8 +176,7 @@ class Row:
     @property
     def unit_axis(self) -> Optional[str]:
         """The axis along which the elements are neighbours, as far as the structure tells."""
-        last = self.load.dims[-1] if self.load.dims else None
-        return None if last is None or last.maybe or last.loose else last.axis
+        return unit_axis(self.load.dims)
 
 
 def runtime_rows(loop: LoopKernel) -> Dict[int, Row]:

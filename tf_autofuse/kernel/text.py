@@ -71,7 +71,8 @@ def _print_steps(steps: Tuple[Step, ...], margin: str) -> List[str]:
 
 def _print_step(step: Step) -> str:
     if isinstance(step, CopyIn):
-        return "%s = copy_in in%d [%s]" % (step.dst, step.input, ", ".join(map(str, step.dims)))
+        return "%s = copy_in in%d [%s]%s" % (
+            step.dst, step.input, ", ".join(map(str, step.dims)), " moved" * step.moved)
     if isinstance(step, CopyOut):
         return "copy_out out%d [%s] %s" % (step.output, ", ".join(step.axes), step.src)
     if isinstance(step, LoadPart):
@@ -175,14 +176,15 @@ def _parse_step(line: str, number: int) -> Step:
     dst, op = m.group(1), m.group(2)
     args, _, scalar = m.group(3).strip().partition("# ")
     if op in ("copy_in", "load_part"):
-        load = re.match(r"(?:in)?(\d+) \[(.*)\]$", args)
+        load = re.match(r"(?:in)?(\d+) \[(.*)\]( moved)?$", args)
         if load is None:
             _unreadable(number, line)
         assert load is not None
         words = _words(load.group(2))
         if op == "load_part":
             return LoadPart(dst, int(load.group(1)), words)
-        return CopyIn(dst, int(load.group(1)), parse_dims(load.group(2)))
+        moved = load.group(3) is not None
+        return CopyIn(dst, int(load.group(1)), parse_dims(load.group(2)), moved)
     value = _parse_scalar(scalar)
     names = tuple(args.split())
     if op == "fill":

@@ -74,6 +74,12 @@ def whole_dims(dims: Sequence[Dim]) -> List[List[Dim]]:
     return found
 
 
+def unit_axis(dims: Sequence[Dim]) -> Optional[str]:
+    """The axis along which the elements of a load are neighbours, as far as `dims` tell."""
+    last = dims[-1] if dims else None
+    return None if last is None or last.maybe or last.loose else last.axis
+
+
 @dataclass(frozen=True)
 class Param:
     """A tensor in global memory that the kernel reads or writes, row-major and dense."""

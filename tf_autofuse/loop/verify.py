@@ -17,6 +17,7 @@ from tf_autofuse.loop.ir import (
     print_dims,
 )
 from tf_autofuse.loop.ops import ANY, INTS, MAP_OPS, REDUCE_OPS
+from tf_autofuse.loop.windows import unit_step
 
 STAGE = "loop"
 
@@ -70,6 +71,8 @@ def _check_load(kernel: LoopKernel, value: Load) -> None:
         _bad(value, "dims %s do not give its domain" % print_dims(value.dims))
     if not value.moved and any(dim.windows or dim.loose or dim.guarded for dim in value.dims):
         _bad(value, "has windows and is not moved")
+    if any(dim.axis and not dim.loose and not unit_step(dim.windows) for dim in value.dims):
+        _bad(value, "walks in steps and is not marked so")
 
 
 def _check_map(kernel: LoopKernel, value: Map, seen: Dict[str, Value]) -> None:

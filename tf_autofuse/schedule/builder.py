@@ -24,6 +24,7 @@ from tf_autofuse.kernel.ir import (
     SizeOf,
     Step,
 )
+from tf_autofuse.kernel.layout import apart
 from tf_autofuse.kernel.nest import Nest, Pass, needed
 from tf_autofuse.kernel.vector import ITEM_BYTES, VECTOR_OPS
 from tf_autofuse.loop.ir import Const, Load, LoopKernel, Map, Reduce, Value
@@ -218,7 +219,11 @@ class Builder:
         if not buffer:
             place = "KEPT" if value.name in self.kept_loads else "VECIN"
             buffer = self.new(memory or "", shape, place)
-            self.scope.append(CopyIn(buffer, value.input, value.dims))
+            copy = CopyIn(buffer, value.input, value.dims, value.moved)
+            if apart(copy, shape, self.y, self.x) and ITEM_BYTES[memory or ""] not in (2, 4):
+                raise ScheduleError("no vector form of a move of %s" % value.dtype,
+                                    node=value.name, stage="schedule")
+            self.scope.append(copy)
             if place == "KEPT":
                 self.kept_loads[value.name] = buffer
         if memory == register:

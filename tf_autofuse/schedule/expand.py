@@ -39,8 +39,8 @@ def missing_instruction(loop: LoopKernel) -> str:
     for value in loop.body:
         try:
             kind = register_type(value.dtype, value.name)
-            if isinstance(value, Load) and value.moved:
-                raise ScheduleError("no vector form of a move", stage="schedule")
+            if isinstance(value, Load) and any(dim.guarded for dim in value.dims):
+                raise ScheduleError("no vector form of padding", stage="schedule")
             if isinstance(value, Index):
                 raise ScheduleError("no vector form of a coordinate", stage="schedule")
             if isinstance(value, Map):

@@ -23,6 +23,7 @@ from tf_autofuse.kernel.ir import (
     Step,
     StorePart,
 )
+from tf_autofuse.kernel.layout import apart
 from tf_autofuse.kernel.vector import ITEM_BYTES
 from tf_autofuse.platforms import Platform
 
@@ -90,7 +91,10 @@ def _sum(program: Program, chip: Platform, steps: Tuple[Step, ...], scope: str,
         elif isinstance(step, CopyIn):
             axes = {dim.axis for dim in step.dims}
             served = step.input in loaded or not axes.issuperset(program.nest.kept)
-            sums[scope][4 if served else 0] += _copy(program, step.dst, chip.load.head)
+            line, gathers = _load(program, chip, step)
+            sums[scope][4 if served else 0] += line
+            sums[scope][1] += gathers
+            sums[scope][3] += Line(gathers.head)
             loaded.add(step.input)
         elif isinstance(step, (CopyOut, StorePart)):
             sums[scope][2] += _copy(program, step.src, chip.store.head)
@@ -98,6 +102,18 @@ def _sum(program: Program, chip: Platform, steps: Tuple[Step, ...], scope: str,
             line, calls = _vector(program, chip, step)
             sums[scope][1] += line
             sums[scope][3] += Line(calls)
+
+
+def _load(program: Program, chip: Platform, step: CopyIn) -> Tuple[Line, Line]:
+    """Cost of a copy, and of what the vector unit does for it."""
+    buffer = program.buffer(step.dst)
+    kind = apart(step, buffer.shape, program.y, program.x)
+    if not kind:
+        return _copy(program, step.dst, chip.load.head), Line()
+    # A block is the least that moves; each call waits for the other unit.
+    bytes_each = chip.block_bytes if kind == "single" else ITEM_BYTES[buffer.dtype]
+    head = (chip.load.head + _SCALAR_READ) * (2 if kind == "single" else 1)
+    return _shaped(buffer.shape, head, bytes_each), _call(program, chip, "copy", step.dst)
 
 
 def _copy(program: Program, name: str, head: float) -> Line:

@@ -1,0 +1,109 @@
+"""Moved loads through every layer: loop and kernel interpreters, the CPU, and the twin."""
+import numpy as np
+import pytest
+from kernel_samples import random_array
+
+from tf_autofuse.build import compile_host_kernel
+from tf_autofuse.codegen.ascendc import print_ascendc
+from tf_autofuse.codegen.host import print_host
+from tf_autofuse.kernel import interp as kernel_interp
+from tf_autofuse.kernel.text import kernel_key, parse_kernel, print_kernel
+from tf_autofuse.kernel.verify import verify
+from tf_autofuse.loop import interp
+from tf_autofuse.loop.merge import merge_axes
+from tf_autofuse.loop.spec import axis_sizes, shape_spec
+from tf_autofuse.loop.text import parse_loop, print_loop
+from tf_autofuse.platforms import platform
+from tf_autofuse.runtime.host import run_host
+from tf_autofuse.runtime.spec_text import SpecText
+from tf_autofuse.runtime.twin import run_twin
+from tf_autofuse.schedule import schedule
+from tf_autofuse.tiling.cpp import tiling
+
+CHIP = platform("Ascend910B")
+
+
+def moved(dims, axes, dtype="float32"):
+    """out = -in0 with in0 walked as `dims` say, over `axes`."""
+    names = ", ".join(axes.split())
+    return parse_loop("\n".join([
+        "loop {", "in0: " + dtype, "out0: " + dtype, "axes " + axes,
+        "%0 = load in0 [{}] moved : {}".format(dims, dtype),
+        "%1 = neg %0 : {} [{}]".format(dtype, names),
+        "store out0 [{}] %1".format(names), "}"]))
+
+
+def added(left, right, axes):
+    """out = in0 + in1"""
+    names = ", ".join(axes.split())
+    return parse_loop("\n".join([
+        "loop {", "in0: float32", "in1: float32", "out0: float32", "axes " + axes,
+        "%0 = load in0 [{}]{} : float32".format(*left),
+        "%1 = load in1 [{}]{} : float32".format(*right),
+        "%2 = add %0 %1 : float32 [{}]".format(names),
+        "store out0 [{}] %2".format(names), "}"]))
+
+
+CASES = {
+    "transpose": (moved("a1, a0", "a0 a1"), [(70, 130)]),
+    "transpose_short": (moved("a1, a0", "a0 a1"), [(3, 1000)]),
+    "transpose_long": (moved("a1, a0", "a0 a1"), [(1000, 3)]),
+    "transpose_half": (moved("a1, a0", "a0 a1", "float16"), [(70, 130)]),
+    "transpose_bfloat16": (moved("a1, a0", "a0 a1", "bfloat16"), [(33, 17)]),
+    "permute": (moved("a2, a0, a1", "a0 a1 a2"), [(5, 9, 11)]),
+    "permute_outer": (moved("a1, a0, a2", "a0 a1 a2"), [(6, 7, 40)]),
+    "slice": (moved("a0[2:-3:1], a1[1:30:1]", "a0 a1"), [(50, 40)]),
+    "slice_front": (moved("a0[2:9:1], a1", "a0 a1"), [(50, 40)]),
+    "steps": (moved("a0[::3]~, a1[1::2]~", "a0 a1"), [(50, 300)]),
+    "reverse": (moved("a0[::-1]~, a1[::-1]~", "a0 a1"), [(20, 300)]),
+    "reverse_rows": (moved("a0[::-1]~, a1", "a0 a1"), [(20, 33)]),
+    "pick": (moved("a0~, -[2]", "a0"), [(500, 7)]),
+    "pick_middle": (moved("a0~, -[-1], a1", "a0 a1"), [(30, 4, 50)]),
+    "part": (moved("a0, a1[1of3]", "a0 a1"), [(30, 60)]),
+    "empty": (moved("a0, a1[5:2:1]", "a0 a1"), [(30, 60)]),
+    "one": (moved("a0[3:4:1], a1[5:6:1]", "a0 a1"), [(5, 9)]),
+    "joined": (moved("a0[1:-1:1]*a1", "a0 a1"), [(62,), (20, 3)]),
+    "neighbours": (added(("a0[1:9999:1], a1", " moved"), ("a0[:-1:1], a1", " moved"), "a0 a1"),
+                   [(40, 30), (40, 30)]),
+    "with_transposed": (added(("a0, a1", ""), ("a1, a0", " moved"), "a0 a1"),
+                        [(40, 60), (60, 40)]),
+    "row": (added(("a0, a1", ""), ("a1[::-2]~", " moved"), "a0 a1"), [(40, 60), (120,)]),
+    "column": (added(("a0, a1", ""), ("a0[1::3]~", " moved"), "a0 a1"), [(40, 60), (119,)]),
+}
+CASES.pop("joined")  # its factors would be bound by a second input
+
+
+def run_all(loop, shapes):
+    """The kernel in every form against the loop interpreter; the twin's result."""
+    rng = np.random.RandomState(1)
+    inputs = [random_array(rng, shape, param.dtype) for shape, param in zip(shapes, loop.inputs)]
+    want = interp.run(loop, inputs, axis_sizes(loop, shapes))
+    assert parse_loop(print_loop(loop)) == loop
+    merged, groups = merge_axes(loop)
+    bound = SpecText.parse(shape_spec(loop, groups)).bind(shapes)
+    kernel = schedule(merged, CHIP)
+    verify(kernel)
+    assert print_kernel(parse_kernel(print_kernel(kernel))) == print_kernel(kernel)
+    sizes = dict(zip(kernel.loop.axes, bound.sizes))
+    source = print_ascendc(kernel, CHIP)
+    launch = tiling(kernel, sizes, bound.strides, CHIP.vector_cores)
+    outputs = [(w.shape, p.dtype) for w, p in zip(want, loop.outputs)]
+    twin = run_twin(source.text, source.entry, inputs, outputs, launch.data, launch.blocks, CHIP,
+                    launch.workspace_bytes, tiling_key=launch.key)
+    library = compile_host_kernel(print_host(kernel), key=kernel_key(kernel))
+    forms = {
+        "merged": interp.run(merged, inputs, dict(zip(merged.axes, bound.sizes)), bound.strides),
+        "kernel": kernel_interp.run(kernel, inputs, sizes, bound.strides),
+        "tiles": kernel_interp.run(kernel, inputs, sizes, bound.strides, [(3, 7)]),
+        "host": run_host(library, inputs, bound.sizes, bound.strides, outputs, threads=2),
+        "twin": twin.outputs,
+    }
+    for name, results in forms.items():
+        for got, expected in zip(results, want):
+            np.testing.assert_array_equal(got.reshape(expected.shape), expected, err_msg=name)
+    return twin
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_every_form_moves_alike(name):
+    run_all(*CASES[name])
