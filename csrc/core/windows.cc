@@ -17,7 +17,7 @@ bool ReadNumber(const std::string& text, size_t* at, int64_t* value) {
   size_t next = *at + negative;
   const size_t start = next;
   int64_t number = 0;
-  while (next < text.size() && text[next] >= '0' && text[next] <= '9' && next < start + 18) {
+  while (next < text.size() && text[next] >= '0' && text[next] <= '9' && next < start + 14) {
     number = number * 10 + (text[next++] - '0');
   }
   if (next == start) return false;

@@ -61,7 +61,7 @@ int64_t Specs(int64_t rounds) {
     for (int64_t& size : flat) size = Below(3) == 0 ? Size() : 64;
     if (!spec.BindAxes(flat.data(), sizes.data(), &error)) continue;
     spec.MergeSizes(sizes.data(), merged.data());
-    spec.Strides(flat.data(), strides.data());
+    spec.Strides(flat.data(), sizes.data(), strides.data());
     for (const auto& output : spec.outputs()) {
       for (const auto& dim : output.dims) autofuse::ShapeSpec::DimSize(dim, sizes.data());
     }

@@ -13,7 +13,8 @@ from tf_autofuse.build.toolchain import find_toolchain
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(paths.package_dir())
 CSRC = paths.csrc_dir()
-SOURCES = ["core/sha256.cc", "core/trusted_file.cc", "core/shape_spec.cc", "tf/parallel.cc"]
+SOURCES = ["core/sha256.cc", "core/trusted_file.cc", "core/windows.cc", "core/shape_spec.cc",
+           "tf/parallel.cc"]
 ADDRESS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 THREAD = ["-fsanitize=thread"]
 OPTIONS = {
