@@ -290,3 +290,12 @@ def test_a_long_chain_with_many_inputs_is_one_cluster(row, monkeypatch):
         chain = net("Add", chain, inputs[number % 40]) if number % 2 else net("Tanh", chain)
     (types,) = clusters(net, chain)[0]
     assert len(types) == 301 and len(calls) < 10
+
+
+def test_reductions_of_one_tensor_are_siblings_whatever_their_axes():
+    net = Net(4, 8)
+    x = net.data()
+    rows = net("ReduceSumD", x, dims=(8,), attrs={"axes": [0]})
+    columns = net("ReduceMaxD", x, dims=(4,), attrs={"axes": [1]})
+    names, _ = clusters(net, rows, columns, net("ReduceMeanD", x, dims=(), attrs={"axes": [0, 1]}))
+    assert [sorted(types) for types in names] == [["ReduceMaxD", "ReduceMeanD", "ReduceSumD"]]

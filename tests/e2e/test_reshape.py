@@ -64,3 +64,11 @@ def test_a_reduction_after_a_split():
     check(lambda x: tf.reduce_max(tf.reshape(tf.abs(x), [4, 6, 4]), axis=1), [x])
     check(lambda x: tf.reduce_sum(tf.reshape(tf.abs(x), [4, 6, 4]), axis=[0, 2]), [x],
           composed=True)
+
+
+def test_reductions_over_different_axes_of_one_tensor():
+    x = sample((33, 70), "float32", 1, special=False)
+    check(lambda x: [tf.reduce_sum(x, 0), tf.reduce_max(x, 1), tf.reduce_mean(x)], [x],
+          composed=True)
+    check(lambda x: [tf.reduce_sum(tf.exp(x), 0), tf.reduce_mean(tf.exp(x), 1, keepdims=True)],
+          [x], composed=True)

@@ -144,10 +144,41 @@ def _reduce(draw, x, name) -> Step:
 def _view(draw, x, name, base) -> Step:
     if x.joins and draw(st.booleans()):
         return Step("tf.broadcast_to(%s, %r)" % (name, list(base)), x.dtype, base, True)
+    if 0 not in x.dims and draw(st.booleans()):
+        return _reshape(draw, x, name)
     at = draw(st.integers(0, len(x.dims)))
     dims = x.dims[:at] + (1,) + x.dims[at:]
     return Step("tf.expand_dims(%s, %d)" % (name, at), x.dtype, dims, x.joins and at == 0 and (
         len(dims) <= len(base)))
+
+
+def _reshape(draw, x, name) -> Step:
+    """Dims split and merged at random; half of the time they are put back behind an operator, so
+    that the result meets other tensors again."""
+    factors = [prime for size in x.dims for prime in _primes(size)]
+    if draw(st.integers(0, 4)) == 0:
+        factors = draw(st.permutations(factors))
+    dims: List[int] = []
+    for factor in factors:
+        if dims and draw(st.booleans()):
+            dims[-1] *= factor
+        else:
+            dims.append(factor)
+    text = "tf.reshape(%s, %r)" % (name, dims)
+    if draw(st.booleans()):
+        return Step(text, x.dtype, tuple(dims), False)
+    op = draw(st.sampled_from([op for op, dtypes in UNARY.items() if x.dtype in dtypes]))
+    back = "tf.reshape(%s(%s), %r)" % (op, text, list(x.dims))
+    return Step(back, x.dtype, x.dims, x.joins)
+
+
+def _primes(size: int) -> List[int]:
+    found = []
+    for prime in (2, 3, 5, 7, 11, 13, 17):
+        while size % prime == 0:
+            found.append(prime)
+            size //= prime
+    return found
 
 
 def _meet(draw, values, kind, index) -> Step:

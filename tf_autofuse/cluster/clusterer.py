@@ -189,13 +189,13 @@ class _Clusterer:
         left, right = self._group[first], self._group[second]
         if self._groups.stands_before(right, left):
             left, right = right, left
-        gap = None if self._groups.leads_to(left, right) else self._groups.gap(left, right)
+        waits = self._groups.leads_to(left, right) or self._groups.gap(left, right) is None
         decision = self._judge_pair(first, second)
-        if decision.ok and gap is None:
+        if decision.ok and waits:
             decision = FuseDecision.no("CYCLE", "%s and %s: one waits for the other"
                                        % self._names(first, second))
         if decision.ok:
-            decision = self._join_if_cheap(first, second, (left, right), spare=1)
+            decision = self._join_if_cheap(first, second, (left, right))
         if not decision.ok:
             self._apart[(first, second)] = decision
 
@@ -211,16 +211,16 @@ class _Clusterer:
         return (self._view.nodes[first].name, self._view.nodes[second].name)
 
     def _join_if_cheap(
-        self, first: int, second: int, groups: Sequence[int], spare: int, held: Sequence[int] = ()
+        self, first: int, second: int, groups: Sequence[int], held: Sequence[int] = ()
     ) -> FuseDecision:
-        """Join `groups`, among them those of two operators, if that is legal and at least `spare`
-        bytes are saved where the kernel needs several nests; `held` as `_closed` gives it."""
+        """Join `groups`, among them those of two operators, if that is legal and moves no more
+        bytes where the kernel needs several nests; `held` as `_closed` gives it."""
         try:
             more = self._extra_bytes(groups)
         except Unsupported as error:
             return FuseDecision.no(
                 error.code, "%s and %s: %s" % (self._names(first, second) + (error.message,)))
-        if more + spare > 0:
+        if more > 0:
             return FuseDecision.no("TRAFFIC", "%s and %s: one kernel would move %d bytes more" % (
                 self._names(first, second) + (more,)))
         for constant in held:
@@ -256,12 +256,12 @@ class _Clusterer:
             if self._follows(pair[0], pair[1], consumer):
                 self._merge(pair)
                 return FuseDecision.yes()
-            return self._join_if_cheap(producer, consumer, pair, spare=0)
+            return self._join_if_cheap(producer, consumer, pair)
         groups, held = self._closed(pair, producer)
         if not groups:
             return FuseDecision.no("CYCLE", "%s and %s: another path joins them"
                                    % self._names(producer, consumer))
-        return self._join_if_cheap(producer, consumer, groups, spare=0, held=held)
+        return self._join_if_cheap(producer, consumer, groups, held)
 
     def _closed(
         self, pair: Tuple[int, int], producer: int
@@ -368,8 +368,7 @@ class _Clusterer:
                 decision = FuseDecision.no("SINGLE", "%s has no fusible neighbour" % name)
                 self._leave(index, decision)
         clusters.sort(key=lambda cluster: self._rank[cluster.nodes[0].index])
-        home = {node.index: number for number, cluster in enumerate(clusters)
-                for node in cluster.nodes}
+        home = {node.index: n for n, cluster in enumerate(clusters) for node in cluster.nodes}
         apart = {pair: decision for pair, decision in self._apart.items()
                  if home.get(pair[0], -1) != home.get(pair[1], -2)}
         return Clustering(clusters, self._alone, apart, self._unfit)
