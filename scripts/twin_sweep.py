@@ -41,7 +41,7 @@ def main(argv: List[str]) -> int:
     parser.add_argument("--chips", default=",".join(sorted(PLATFORMS)), help="comma-separated")
     parser.add_argument("--dtypes", default=",".join(DTYPES), help="of the patterns")
     parser.add_argument("--shapes", default=",".join(SHAPES), help="of: " + ", ".join(SHAPES))
-    parser.add_argument("--only", default="", help="only patterns whose name holds this text")
+    parser.add_argument("--only", default="", help="only those whose name holds this text")
     parser.add_argument("--fuzz", type=int, default=200, help="number of random clusters")
     parser.add_argument("--json", action="store_true", help="one JSON object a kernel and shape")
     parser.add_argument("--bundles", metavar="DIR", help="run the kernels below this folder")
@@ -63,13 +63,13 @@ def _case_jobs(options: argparse.Namespace) -> List[Callable]:
         if options.only in pattern.__name__
         for dtype in options.dtypes.split(",")
     ]
-    if not options.only:
-        cases += list(random_cases(options.fuzz))
+    cases += [found for found in random_cases(options.fuzz) if options.only in found.name]
     shapes = options.shapes.split(",")
     return [
         functools.partial(sweep_one, found, chip, shapes)
         for chip in options.chips.split(",")
         for found in cases
+        if found.name.rsplit(" ", 1)[1] in PLATFORMS[chip].dtypes
     ]
 
 

@@ -122,7 +122,8 @@ def solve_form(f: Form, n: Extents, cores: int, ub: int, r: Rates,
         rows = n.ny if f.resident and f.has_y and not f.y_kept else 1
         longest = widest(f, w, n, rows, ub) if rows <= MAX_ROWS else 0
         if f.has_y and not f.y_kept and f.x_kept:
-            longest = min(longest, FOLD_COLUMNS)
+            column = widest(f, w, n, n.ny, ub) if n.ny <= MAX_ROWS else 0
+            longest = max(min(longest, FOLD_COLUMNS), column)
         whole = f.resident and not f.x_kept
         if longest < (n.nx if whole else min(UNIT, n.nx)):
             continue

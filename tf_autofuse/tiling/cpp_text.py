@@ -5,9 +5,11 @@ from tf_autofuse.kernel.layout import LANE_BYTES, UNIT
 from tf_autofuse.tiling.model import (
     CUTS,
     FOLD_COLUMNS,
+    IDLE_SHARE,
     KEPT_CUTS,
     LANES,
     MAX_ROWS,
+    NARROW,
     SPLIT_WAVES,
 )
 
@@ -18,12 +20,15 @@ enum : int64_t {
   kMaxRows = %d,       // bursts of one copy
   kFoldColumns = %d,   // widest tile of a column reduction
   kCuts = %d,             // tile widths tried
-  kLanes = %d            // elements of a register in row-wise costs
+  kLanes = %d,           // elements of a register in row-wise costs
+  kIdleShare = %d         // one in so many parts of idle time counts
 };
 static const int64_t kSplitWaves[] = {%s};  // shares of a split per core that are tried
-static const int64_t kKeptCuts[] = {%s};
-""" % (UNIT, LANE_BYTES * 8, MAX_ROWS, FOLD_COLUMNS, CUTS, LANES,
-       ", ".join(map(str, SPLIT_WAVES)), ", ".join(map(str, KEPT_CUTS)))
+static const int64_t kKeptCuts[] = {%s};  // cuts of a walked axis that are tried
+static const int64_t kNarrow[] = {%s};  // columns where UB is short
+""" % (UNIT, LANE_BYTES * 8, MAX_ROWS, FOLD_COLUMNS, CUTS, LANES, IDLE_SHARE,
+       ", ".join(map(str, SPLIT_WAVES)), ", ".join(map(str, KEPT_CUTS)),
+       ", ".join(map(str, NARROW)))
 
 SOLVER = _CONSTANTS + """
 // How to launch: blocks, tiling key, bytes of user workspace.
@@ -139,7 +144,8 @@ static int64_t tiling_cost(const TilingForm& f, const TilingRates& r, int64_t ro
   } else if (depth > 1 && most * walks > 1) {
     unit = tiling_max(tiling_max(pipes[0], pipes[1]), tiling_max(pipes[2], moved * shared));
   }
-  return most * unit + f.syncs * r.sync;
+  const int64_t cost = most * unit + f.syncs * r.sync;
+  return cost + cost / (kIdleShare * most * cores) * (most * cores - units);
 }
 
 // The tiling with this tile and at most `parts` parts, with its cost; false when there is none.
@@ -211,7 +217,10 @@ static bool tiling_form(const TilingForm& f, const TilingExtents& n, const Tilin
     tiling_weights(f, depth, 0, w);
     const int64_t rows = f.resident && f.has_y && !f.y_kept ? n.ny : 1;
     int64_t longest = rows <= kMaxRows ? tiling_widest(f, w, n, rows, ub) : 0;
-    if (f.has_y && !f.y_kept && f.x_kept) longest = tiling_min(longest, kFoldColumns);
+    if (f.has_y && !f.y_kept && f.x_kept) {
+      const int64_t whole = n.ny <= kMaxRows ? tiling_widest(f, w, n, n.ny, ub) : 0;
+      longest = tiling_max(tiling_min(longest, kFoldColumns), whole);
+    }
     if (longest < (f.resident && !f.x_kept ? n.nx : tiling_min(kUnit, n.nx))) continue;
     bool any = false;
     const int64_t tallest = tiling_rows(f, w, n, rows, longest, ub);
@@ -245,6 +254,16 @@ static void tiling_spread(const TilingForm& f, const TilingExtents& n, int64_t c
   }
 }
 
+// Columns of a tile that is cut along its kept axis; 0 when not even a narrow one fits.
+static int64_t tiling_narrow(const TilingForm& f, const int64_t* w, int64_t ty, int64_t ub) {
+  const int64_t most = tiling_longest(w, ty, ub);
+  if (most >= kUnit) return most;
+  for (const int64_t tx : kNarrow) {
+    if (tiling_fits(f, w, ty, tx, ub)) return tx;
+  }
+  return 0;
+}
+
 // The tiling with `cut` tiles along the walked tile axis, which stay in UB.
 static bool tiling_kept_tile(const TilingForm& f, const TilingExtents& n, const TilingRates& r,
                              int64_t cores, int64_t ub, int64_t depth, int64_t cut,
@@ -266,8 +285,8 @@ static bool tiling_kept_tile(const TilingForm& f, const TilingExtents& n, const 
     tiling_weights(f, depth, tiling_ceil(walks, parts), w);
     if (f.x_kept && y_walked) tx = tiling_min(tx, kFoldColumns);
     if (!tiling_fits(f, w, ty, tx, ub)) {
-      tx = f.x_kept ? tiling_longest(w, ty, ub) : 0;
-      if (tx < kUnit) return false;
+      tx = f.x_kept ? tiling_narrow(f, w, ty, ub) : 0;
+      if (tx == 0) return false;
     }
   }
   tiling_weights(f, depth, tiling_ceil(walks, parts), w);
@@ -287,8 +306,9 @@ static bool tiling_kept(const TilingForm& f, const TilingExtents& n, const Tilin
       if (!any || found.cost < best->cost) *best = found;
       any = true;
     }
+    if (any) return true;
   }
-  return any;
+  return false;
 }
 
 // The variant of fewest reads and, among these, of least cost; false when none can run these sizes.

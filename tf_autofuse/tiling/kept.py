@@ -8,6 +8,7 @@ from tf_autofuse.tiling.model import (
     FOLD_COLUMNS,
     KEPT_CUTS,
     MAX_ROWS,
+    NARROW,
     Extents,
     Form,
     NestTiling,
@@ -32,7 +33,9 @@ def solve_kept(f: Form, n: Extents, cores: int, ub: int, r: Rates,
             found = _kept_tile(f, n, cores, ub, depth, cut, r, variant)
             if found is not None and (best is None or found.cost < best.cost):
                 best = found
-    return best
+        if best is not None:
+            return best
+    return None
 
 
 def _kept_tile(f: Form, n: Extents, cores: int, ub: int, depth: int, cut: int, r: Rates,
@@ -55,14 +58,25 @@ def _kept_tile(f: Form, n: Extents, cores: int, ub: int, depth: int, cut: int, r
         if f.x_kept and y_walked:
             tx = min(tx, FOLD_COLUMNS)
         if not fits_ub(f, f.weights(depth, kept), ty, tx, ub):
-            tx = longest(f.weights(depth, kept), ty, ub) if f.x_kept else 0
-            if tx < UNIT:
+            tx = _narrow(f, f.weights(depth, kept), ty, ub) if f.x_kept else 0
+            if tx == 0:
                 return None
     if not fits_ub(f, f.weights(depth, ceil(walks, parts)), ty, tx, ub):
         return None
     if not f.split:
         ty, tx = _spread(f, n, cores, ub, depth, kept, ty, tx)
     return priced(f, n, cores, depth, ty, tx, parts, r, variant)
+
+
+def _narrow(f: Form, w: Tuple[int, ...], ty: int, ub: int) -> int:
+    """Columns of a tile that is cut along its kept axis; 0 when not even a narrow one fits."""
+    most = longest(w, ty, ub)
+    if most >= UNIT:
+        return most
+    for tx in NARROW:
+        if fits_ub(f, w, ty, tx, ub):
+            return tx
+    return 0
 
 
 def _spread(f: Form, n: Extents, cores: int, ub: int, depth: int, kept: int, ty: int,

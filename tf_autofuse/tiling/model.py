@@ -13,6 +13,12 @@ LANES = 64
 FOLD_COLUMNS = 1024
 """Widest tile of a column reduction: the tile must have rows enough to fold them by halves."""
 
+IDLE_SHARE = 2
+"""One in so many parts of the time of idle cores counts as cost."""
+
+NARROW = (UNIT // 2, UNIT // 4)
+"""Columns of tiles that stay in UB where wider ones do not fit."""
+
 KEPT_CUTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of tiles along a walked axis that are tried where tiles stay in UB."""
 

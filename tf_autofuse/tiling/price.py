@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from tf_autofuse.tiling.model import LANES, Extents, Form, NestTiling, Rates, ceil, up
+from tf_autofuse.tiling.model import IDLE_SHARE, LANES, Extents, Form, NestTiling, Rates, ceil, up
 
 
 def priced(f: Form, n: Extents, cores: int, depth: int, ty: int, tx: int, parts: int, r: Rates,
@@ -48,4 +48,6 @@ def _cost(f: Form, r: Rates, rows: int, cols: int, units: int, walks: int, cores
         unit = max(max(pipes), moved * shared)
     else:
         unit = sum(pipes)
-    return most * unit + f.syncs * r.sync
+    cost, idle = most * unit + f.syncs * r.sync, most * cores - units
+    # Bandwidth alone does not ask for all cores, other work of theirs does.
+    return cost + cost // (IDLE_SHARE * most * cores) * idle
