@@ -35,7 +35,7 @@ KERNELS = {
     "layer_norm": samples.layer_norm(),
     "full": samples.reduction("m0", "m0"),
 }
-SIZES = [1, 2, 7, 31, 32, 33, 128, 192, 1000, 4096, 70001]
+SIZES = [0, 1, 2, 7, 31, 32, 33, 128, 192, 1000, 4096, 70001]
 
 
 def shapes(rank, count=40):

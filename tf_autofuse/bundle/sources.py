@@ -7,7 +7,7 @@ from tf_autofuse.codegen.ascendc import print_ascendc
 from tf_autofuse.codegen.infershape import print_infer_shape
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.platforms import platform
-from tf_autofuse.tiling.cpp import print_tiling
+from tf_autofuse.tiling.cpp import print_tiling, table_fields
 
 STRUCT = "DeviceTiling"
 FUNCTION = "DeviceTilingOf"
@@ -30,11 +30,27 @@ AUTOFUSE_DEVICE_EXPORT int64_t autofuse_device_tiling_bytes(void) {{ return size
 AUTOFUSE_DEVICE_EXPORT int32_t autofuse_device_tiling(const int64_t* sizes, const int64_t* strides,
                                                       int64_t cores, void* data, int64_t* blocks,
                                                       int64_t* workspace) {{
-  AutofuseLaunch launch = {{}};
-  const int32_t code = {function}(sizes, strides, cores, static_cast<{struct}*>(data), &launch);
-  *blocks = launch.blocks;
-  *workspace = launch.workspace_bytes;
-  return code;
+  struct Found {{
+    {struct} tiling;
+    AutofuseLaunch launch;
+  }};
+  thread_local autofuse::TilingCache<Found, {sizes} + {table} + 1> cache;
+  int64_t key[{sizes} + {table} + 1];
+  for (int i = 0; i < {sizes}; ++i) key[i] = sizes[i];
+  for (int i = 0; i < {table}; ++i) key[{sizes} + i] = strides[i];
+  key[{sizes} + {table}] = cores;
+  const Found* found = cache.Find(key);
+  if (found == nullptr) {{
+    Found fresh = {{}};
+    const int32_t code = {function}(sizes, strides, cores, &fresh.tiling, &fresh.launch);
+    if (code != 0) return code;
+    cache.Insert(key, fresh);
+    found = cache.Find(key);
+  }}
+  *static_cast<{struct}*>(data) = found->tiling;
+  *blocks = found->launch.blocks;
+  *workspace = found->launch.workspace_bytes;
+  return 0;
 }}
 """
 
@@ -58,12 +74,13 @@ def device_source(kernel: Kernel, entry: str) -> str:
 
 def tiling_source(kernel: Kernel, entry: str) -> str:
     """C++ of the tiling library (csrc/core/device_tiling.h) of a kernel."""
-    head = '#include "device_tiling.h"\n\nnamespace {\n\n'
+    head = '#include "device_tiling.h"\n#include "tiling_cache.h"\n\nnamespace {\n\n'
     body = print_tiling(kernel, STRUCT, FUNCTION)
     chip = platform(kernel.platform)
     tail = _TILING_TAIL.format(
         entry=entry, struct=STRUCT, chip=chip.name, arch=chip.npu_arch,
         together=int("__mix__" in device_source(kernel, entry)), function=FUNCTION,
+        sizes=len(kernel.loop.axes), table=len(table_fields(kernel)),
     )  # fmt: skip
     return head + body.replace("#include <stdint.h>\n\n", "") + "\n}  // namespace\n" + tail
 

@@ -145,7 +145,8 @@ static int64_t tiling_cost(const TilingForm& f, const TilingRates& r, int64_t ro
     unit = tiling_max(tiling_max(pipes[0], pipes[1]), tiling_max(pipes[2], moved * shared));
   }
   const int64_t cost = most * unit + f.syncs * r.sync;
-  return cost + cost / (kIdleShare * most * cores) * (most * cores - units);
+  const int64_t idle = most * cores - units;
+  return cost + cost / tiling_max(1, kIdleShare * most * cores) * idle;
 }
 
 // The tiling with this tile and at most `parts` parts, with its cost; false when there is none.

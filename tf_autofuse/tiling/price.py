@@ -50,4 +50,4 @@ def _cost(f: Form, r: Rates, rows: int, cols: int, units: int, walks: int, cores
         unit = sum(pipes)
     cost, idle = most * unit + f.syncs * r.sync, most * cores - units
     # Bandwidth alone does not ask for all cores, other work of theirs does.
-    return cost + cost // (IDLE_SHARE * most * cores) * idle
+    return cost + cost // max(1, IDLE_SHARE * most * cores) * idle

@@ -1,0 +1,58 @@
+"""On large tensors cores have work and UB is used, whatever the kernel, the shape and the chip."""
+import kernel_samples as samples
+import pytest
+from tiling_samples import SHAPES, kernels
+
+from tf_autofuse.kernel.layout import LANE_BYTES, UNIT, layout
+from tf_autofuse.platforms import PLATFORMS
+from tf_autofuse.schedule import schedule
+from tf_autofuse.tiling import solve
+
+WORK = 128 * 1024
+"""Bytes of the largest tensor for each core from which on a tensor is large."""
+
+
+def ub_share(program, t, chip):
+    """UB that the buffers of a program take with this tiling, over what there is."""
+    def up(n):
+        return -(-n // UNIT) * UNIT
+
+    place = layout(program)
+    e = place.total(t.depth) + place.kept.times(t.kept)
+    taken = (e.tile * up(t.ty * t.pitch) // 8 + e.row * up(t.pitch) // 8
+             + e.column * up(t.ty) // 8 + e.lanes * t.ty * LANE_BYTES + e.fixed)
+    return taken / float(chip.ub_bytes)
+
+
+def large_tilings(chip):
+    """(busy share of the cores, share of UB, whether cores may share a walk, name, shape)"""
+    for name, loop in sorted(kernels().items()):
+        if any(p.dtype not in chip.dtypes | {"bool"} for p in loop.inputs):
+            continue
+        kernel = schedule(loop, chip)
+        for shape in SHAPES[len(loop.axes)]:
+            points = 1
+            for size in shape:
+                points *= size
+            if points * 4 < chip.vector_cores * WORK:
+                continue
+            tilings, _ = solve(kernel, samples.sizes_of(kernel.loop, *shape), chip.vector_cores)
+            for variants, t in zip(kernel.variants, tilings):
+                units = t.tasks * t.parts
+                waves = -(-units // chip.vector_cores)
+                program = variants[t.variant]
+                free = not program.nest.reduced or chip.sync_cycles > 0
+                yield (units / float(waves * chip.vector_cores), ub_share(program, t, chip), free,
+                       name, shape)
+
+
+@pytest.mark.parametrize("chip", sorted(PLATFORMS))
+def test_cores_have_work_and_ub_is_used(chip):
+    found = list(large_tilings(PLATFORMS[chip]))
+    assert len(found) > 100
+    assert all(share <= 1.0 for _, share, _, _, _ in found)
+    # Without SyncAll cores cannot share the walk of one task.
+    idle = [row for row in found if row[2] and row[0] < 0.9]
+    assert len(idle) <= len(found) // 50, idle
+    short = [row for row in found if row[1] < 0.7]
+    assert len(short) <= len(found) // 8, short
