@@ -5,6 +5,7 @@
 #include "../core/kernel_abi.h"
 #include "kernel_stats.h"
 #include "optimizer_bridge.h"
+#include "output_memory.h"
 
 namespace py = pybind11;
 
@@ -164,6 +165,17 @@ py::dict KernelStats() {
   return stats;
 }
 
+py::dict PoolStats() {
+  const BufferPool::Stats stats = OutputPool()->GetStats();
+  py::dict numbers;
+  numbers["in_use_bytes"] = stats.in_use_bytes;
+  numbers["idle_bytes"] = stats.idle_bytes;
+  numbers["peak_in_use_bytes"] = stats.peak_in_use_bytes;
+  numbers["reused"] = stats.reused;
+  numbers["mapped"] = stats.mapped;
+  return numbers;
+}
+
 }  // namespace
 }  // namespace autofuse
 
@@ -180,5 +192,7 @@ PYBIND11_MODULE(_tf_shim, m) {
   m.def("kernel_stats", &autofuse::KernelStats,
         "{node: {'calls', 'nanos' of all calls, 'input_shapes' of the last call, 'kernel_key'}} "
         "since the last reset.");
+  m.def("pool_stats", &autofuse::PoolStats, "Memory of large outputs, see buffer_pool.h.");
+  m.def("trim_pool", [] { autofuse::OutputPool()->Trim(); }, "Gives idle memory back.");
   m.def("reset_kernel_stats", &autofuse::ResetStats);
 }

@@ -52,3 +52,14 @@ def kernel_stats() -> Dict[str, Dict[str, Any]]:
 def reset_kernel_stats() -> None:
     """Start counting anew."""
     load().reset_kernel_stats()
+
+
+def pool_stats() -> Dict[str, int]:
+    """Memory of large outputs: in_use_bytes, idle_bytes, peak_in_use_bytes, and the numbers of
+    requests that were `reused` (answered with a waiting block) and `mapped` (with fresh memory)."""
+    return load().pool_stats()
+
+
+def trim_pool() -> None:
+    """Give the memory that waits for the next large output back to the system."""
+    load().trim_pool()
