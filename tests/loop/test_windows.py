@@ -1,10 +1,12 @@
 """Windows against numpy: what they take, and where it lies."""
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tf_autofuse.loop.windows import Window, parse_windows, walk
+pytest.importorskip("hypothesis")
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+from tf_autofuse.loop.windows import Window, parse_windows, walk  # noqa: E402
 
 
 def _window(fields):
