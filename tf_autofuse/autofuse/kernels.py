@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections import OrderedDict
 from typing import Dict, NamedTuple, Optional, Tuple
 
 from tf_autofuse import bundle, flags
@@ -37,13 +38,15 @@ MISSING_FILE = "no_ascendc.txt"
 
 
 class KernelPlan(NamedTuple):
-    """`files` maps the file names of the bundle to their text; `folder` is the bundle when it is
+    """`files` maps the file names of the bundle to their text; `loop` is the kernel before its
+    axes were merged, one object for all clusters of a structure; `folder` is the bundle when it is
     not to be written, but is there already with a source of the user's own."""
 
     key: str
     kernel_class: str
     spec: str
     files: Dict[str, str]
+    loop: LoopKernel
     folder: str = ""
 
     @property
@@ -57,7 +60,8 @@ class KernelPlan(NamedTuple):
         return ASCENDC_FILE if ASCENDC_FILE in self.files else MISSING_FILE
 
 
-_PLANS: Dict[Tuple[str, str], KernelPlan] = {}
+_MAX_PLANS = 512  # about 50 KB each
+_PLANS: "OrderedDict[Tuple[str, str], KernelPlan]" = OrderedDict()
 
 
 def plan_kernel(lowered: LoweredKernel) -> KernelPlan:
@@ -65,7 +69,7 @@ def plan_kernel(lowered: LoweredKernel) -> KernelPlan:
 
     An operation that the chip has no instruction for does not stop the CPU's kernel: the plan
     then comes without Ascend C text and says what is `missing`.
-    Clusters of one structure are planned once in a process.
+    Clusters of one structure are planned once, as long as the plan is remembered.
     """
     soc = flags.current().soc
     memo = (print_loop(lowered.kernel), soc)
@@ -74,7 +78,11 @@ def plan_kernel(lowered: LoweredKernel) -> KernelPlan:
         merged, groups = merge_axes(lowered.kernel)
         verify(merged)
         key, kernel_class, files = _print(merged, soc)
-        _PLANS[memo] = KernelPlan(key, kernel_class, shape_spec(lowered.kernel, groups), files)
+        spec = shape_spec(lowered.kernel, groups)
+        _PLANS[memo] = KernelPlan(key, kernel_class, spec, files, lowered.kernel)
+        if len(_PLANS) > _MAX_PLANS:
+            _PLANS.popitem(last=False)
+    _PLANS.move_to_end(memo)
     return _PLANS[memo]
 
 

@@ -151,7 +151,7 @@ def _finish(graph, view, cluster, plan, libraries, context, alone) -> int:
         name = _fused_name(cluster, plan, str(next(_COUNTER)))
         fused = FusedNode(name, plan.kernel_class, plan.key, plan.spec, library, folder)
         # These read the nodes, which are gone afterwards.
-        traffic = TrafficModel(view, cluster)
+        traffic = TrafficModel(view, cluster, plan.loop)
         part = debug.begin(view, cluster, fused.name)
         replace_cluster(graph, view, cluster, fused, context)
     except OSError as error:

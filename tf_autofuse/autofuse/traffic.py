@@ -36,8 +36,9 @@ class TrafficModel:
     The unfused operators read and write every tensor on the edges between them.
     """
 
-    def __init__(self, view: GraphView, cluster: Cluster):
-        self._kernel: LoopKernel = cluster.lowered.kernel
+    def __init__(self, view: GraphView, cluster: Cluster, kernel: LoopKernel):
+        """`kernel` is that of the cluster, or one of the same structure that lives longer."""
+        self._kernel = kernel
         self._refs: Tuple[TensorRef, ...] = cluster.lowered.inputs
         self._edges = _unfused_edges(view, cluster)
         self._known: Dict[Tuple[Tuple[int, ...], ...], Traffic] = {}

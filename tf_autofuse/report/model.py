@@ -5,10 +5,12 @@ run, or for the static shapes when it has not run yet; None while a size is unkn
 """
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from collections import OrderedDict, deque
+from typing import Any, Callable, Deque, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from tf_autofuse.locks import ForkLock
 
+MAX_ENTRIES = 20000
 Shape = Tuple[Optional[int], ...]
 
 
@@ -85,12 +87,15 @@ class Report(NamedTuple):
 
 
 class Recorder:
-    """Collects entries of one process; safe for threads that fuse different graphs."""
+    """Collects entries of one process; safe for threads that fuse different graphs.
+
+    A process that makes graphs for ever keeps the last `MAX_ENTRIES` of each kind.
+    """
 
     def __init__(self) -> None:
         self._lock = ForkLock()
-        self._kernels: List[Tuple[KernelEntry, Callable]] = []
-        self._unfused: Dict[Tuple[str, str], UnfusedEntry] = {}
+        self._kernels: Deque[Tuple[KernelEntry, Callable]] = deque(maxlen=MAX_ENTRIES)
+        self._unfused: "OrderedDict[Tuple[str, str], UnfusedEntry]" = OrderedDict()
 
     def fused(self, entry: KernelEntry, traffic: Callable) -> None:
         """Add a kernel; `traffic(input shapes) -> Traffic` counts its bytes."""
@@ -102,12 +107,14 @@ class Recorder:
         with self._lock:
             for entry in entries:
                 self._unfused.setdefault((entry.node, entry.op_type), entry)
+            while len(self._unfused) > MAX_ENTRIES:
+                self._unfused.popitem(last=False)
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
-            self._kernels = []
-            self._unfused = {}
+            self._kernels.clear()
+            self._unfused.clear()
 
     def report(self, stats: Dict[str, Dict[str, Any]]) -> Report:
         """The report so far; `stats` maps node names to {"calls", "nanos", "input_shapes"}."""
