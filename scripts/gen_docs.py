@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from typing import Callable, Dict, List
 
@@ -16,6 +17,7 @@ sys.path.insert(0, ROOT)
 
 from tf_autofuse.cluster.reasons import CODES  # noqa: E402
 from tf_autofuse.flag_table import DFX, FLAGS, MAIN, Flag  # noqa: E402
+from tf_autofuse.messages import CODE_HELP, PARTS, Entry  # noqa: E402
 from tf_autofuse.ops import OPS, OpInfo  # noqa: E402
 
 FLAGS_HEAD = """# Flags
@@ -106,10 +108,46 @@ def reasons_page() -> str:
     return REASONS_HEAD + "".join(rows)
 
 
+TROUBLE_HEAD = """# Troubleshooting
+
+<!-- made by scripts/gen_docs.py from tf_autofuse/messages.py: change the table, not this file -->
+
+Look for a part of the message here. `{}` stands for what changes from one message to the next.
+A model goes on whatever fails while it is fused: the operators concerned run in TensorFlow, and
+`tf_autofuse.report()` says why. An error class ends the command with exit code 2 and one line.
+Classes whose messages are not listed: `IRError` and `TwinError` are faults of this package or of a
+text written by hand; `Unsupported` and `ScheduleError` come with a reason code, see below.
+"""
+
+CODES_HEAD = """
+## Reasons of unfused operators
+
+| Code | Meaning | What to do |
+|---|---|---|
+"""
+
+
+def troubleshooting_page() -> str:
+    """docs/troubleshooting.md from the table of messages and the reason codes."""
+    parts = [TROUBLE_HEAD]
+    for title, entries in PARTS.items():
+        parts.append("\n## {}\n".format(title))
+        parts.extend(map(_message, entries))
+    rows = ("| `{}` | {} | {} |\n".format(code, CODES[code], CODE_HELP[code]) for code in CODES)
+    return "".join(parts) + CODES_HEAD + "".join(rows)
+
+
+def _message(entry: Entry) -> str:
+    texts = (re.sub(r"%[sdr]|{[^}]*}", "{}", text).strip(" '") for text in entry.texts)
+    head = ", ".join("`{}`".format(text) for text in texts)
+    return "\n**{}**\n\n{} *What helps:* {}\n".format(head, entry.meaning, entry.help)
+
+
 PAGES: Dict[str, Callable[[], str]] = {
     "docs/flags.md": flags_page,
     "docs/ops.md": ops_page,
     "docs/reasons.md": reasons_page,
+    "docs/troubleshooting.md": troubleshooting_page,
 }
 
 
