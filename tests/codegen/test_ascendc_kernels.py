@@ -130,6 +130,23 @@ def test_long_sums_stay_accurate(axes, over, shape, cores):
     assert np.max(np.abs(result.outputs[0] - exact) / exact) < 1e-6
 
 
+@pytest.mark.parametrize("cores, variants", [(1, False), (48, True)])
+def test_long_rows_stay_accurate_in_one_walk(cores, variants):
+    """Statistics that move along are no less accurate than float32 sums taken at once."""
+    shape = (3, 100000)
+    x, gamma, beta = samples.make_inputs(samples.layer_norm(), dict(m0=3, m1=100000))[0]
+    wide = x.astype(np.float64)
+    result, want = run(samples.layer_norm(), shape, cores, variants=variants)
+    centred = wide - wide.mean(1, keepdims=True)
+    exact = centred / np.sqrt(wide.var(1, keepdims=True) + 1e-3) * gamma + beta
+    ours, theirs = (np.abs(y - exact).max() for y in (result.outputs[0], want[0]))
+    assert ours <= max(1.2 * theirs, 2e-6)
+    powers = np.exp(wide - wide.max(1, keepdims=True))
+    exact = powers / powers.sum(1, keepdims=True)
+    result, _ = run(samples.softmax("m1"), shape, cores, variants=variants)
+    assert np.max(np.abs(result.outputs[0] - exact) / exact) < 1.5e-6
+
+
 def test_many_inputs_and_outputs():
     lines = ["%{} = load in{} [m0] : float32".format(i, i) for i in range(20)]
     lines += ["%{} = add %{} %{} : float32 [m0]".format(20 + i, i, i + 1) for i in range(19)]
