@@ -299,3 +299,15 @@ def test_reductions_of_one_tensor_are_siblings_whatever_their_axes():
     columns = net("ReduceMaxD", x, dims=(4,), attrs={"axes": [1]})
     names, _ = clusters(net, rows, columns, net("ReduceMeanD", x, dims=(), attrs={"axes": [0, 1]}))
     assert [sorted(types) for types in names] == [["ReduceMaxD", "ReduceMeanD", "ReduceSumD"]]
+
+
+def test_math_of_scalar_constants_alone_is_no_second_operator():
+    net = Net(4)
+    two, three = (net("Const", dims=(), attrs={"value": scalar(value)}) for value in (2.0, 3.0))
+    six = net("Mul", two, three, dims=())
+    assert clusters(net, net("Add", net.data(), six))[0] == []
+    net = Net(4)
+    two, three = (net("Const", dims=(), attrs={"value": scalar(value)}) for value in (2.0, 3.0))
+    six = net("Mul", two, three, dims=())
+    names, _ = clusters(net, net("Exp", net("Add", net.data(), six)))
+    assert names == [["Mul", "Add", "Exp"]]

@@ -41,7 +41,7 @@ def replace_cluster(
         ports[(name, out_port)].remove((node.handle, port))
     try:
         _replace(graph, view, cluster, fused, context, ports)
-    except Unsupported:
+    except Exception:  # whatever GE raises: the operators stay, with all their edges
         for node, port, (name, out_port) in cut:
             graph.add_data_edge(view.node(name).handle, out_port, node.handle, port)
         raise

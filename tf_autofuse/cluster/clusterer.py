@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from tf_autofuse.cluster.fusible import SILENT_TYPES, judge
+from tf_autofuse.cluster.fusible import SILENT_TYPES, judge, saves_work
 from tf_autofuse.cluster.groups import GroupGraph
 from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, Candidate, LoweringMemo, lower_legal
 from tf_autofuse.cluster.order import CONTROL_FLOW_TYPES, contexts, topological_order
@@ -360,7 +360,7 @@ class _Clusterer:
             if members[0] not in self._operators:
                 continue
             members = self._without_last_views(members)
-            if sum(self._computes(index) for index in members) >= min_ops:
+            if sum(saves_work(self._view, self._operators[i]) for i in members) >= min_ops:
                 self._finish(members, clusters)
                 continue
             for index in members:

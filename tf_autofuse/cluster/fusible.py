@@ -6,8 +6,9 @@ from typing import Optional
 from tf_autofuse.cluster import skips
 from tf_autofuse.cluster.reasons import FuseDecision
 from tf_autofuse.cluster.view import EXCLUDING_ATTRS, GraphView, ViewNode, read_attr
+from tf_autofuse.loop.source import Operator
 from tf_autofuse.ops import EVERY as ALL_DTYPES
-from tf_autofuse.ops import OPS
+from tf_autofuse.ops import OPS, VIEW
 
 PLAIN_FORMATS = frozenset(("FORMAT_ND", "FORMAT_NCHW", "FORMAT_NHWC"))
 
@@ -37,6 +38,14 @@ def _skipped(node: ViewNode) -> Optional[FuseDecision]:
     if not line:
         return None
     return FuseDecision.no("SCOPE", "%s is listed in the skip file as %s" % (node.name, line))
+
+
+def saves_work(view: GraphView, operator: Operator) -> bool:
+    """Whether fusing an operator gains something: views are free, and the framework folds math of
+    scalar constants."""
+    infos = [view.infos[ref] for ref in operator.inputs]
+    folded = all(info.const is not None and not info.dims for info in infos)
+    return OPS[operator.type].kind != VIEW and not folded
 
 
 def _attributes(node: ViewNode) -> Optional[FuseDecision]:
