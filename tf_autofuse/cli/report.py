@@ -76,7 +76,11 @@ def _run(options: argparse.Namespace) -> Any:
         code = child.run_script(
             script,
             ["--report", report, "--dump", dumps],
-            {"DUMP_GE_GRAPH": "2", "DUMP_GRAPH_FORMAT": "ge_proto"},
+            {
+                "DUMP_GE_GRAPH": "2",
+                "DUMP_GRAPH_FORMAT": "air",
+                "DUMP_GRAPH_LEVEL": "AutofuseOptimize_Entry|AutofuseOptimize_Exit",
+            },
         )
         warnings: List[str] = []
         if code:
@@ -92,9 +96,7 @@ def _write(options: argparse.Namespace, content: Any) -> None:
     from tf_autofuse.report.page import render_page
 
     when = datetime.datetime.now().strftime("%Y-%m-%d %H:%M")
-    subtitle = "tf_autofuse {}, {}, {}".format(
-        tf_autofuse.__version__, flags.current().soc, when
-    )
+    subtitle = "tf_autofuse {}, {}, {}".format(tf_autofuse.__version__, flags.current().soc, when)
     title = os.path.basename(os.path.abspath(options.target)) or options.target
     page = render_page(content, title, subtitle, os.path.abspath(options.target))
     try:

@@ -44,7 +44,10 @@ class Content(NamedTuple):
 
 
 def page_data(content: Content) -> Dict[str, Any]:
-    """{graphs, kernels, reasons, groups}: what the script of the page works with."""
+    """{graphs, kernels, sources, reasons, groups}: what the script of the page works with.
+
+    Kernels of equal structure have one source, by key.
+    """
     numbers = {kernel["name"]: i for i, kernel in enumerate(content.kernels)}
     reasons = {entry["node"]: i for i, entry in enumerate(content.unfused)}
     return {
@@ -56,7 +59,11 @@ def page_data(content: Content) -> Dict[str, Any]:
             }
             for pair in shown_pairs(content.pairs)
         ],
-        "kernels": [dict(kernel, text=source_text(kernel)) for kernel in content.kernels],
+        "kernels": list(content.kernels),
+        "sources": {
+            kernel["key"]: source_text(kernel)
+            for kernel in {kernel["key"]: kernel for kernel in content.kernels}.values()
+        },
         "reasons": [[entry["code"], entry["reason"]] for entry in content.unfused],
         "groups": [
             [[entry["node"], entry["op_type"], entry["reason"]] for entry in entries]

@@ -13,7 +13,7 @@ from tf_autofuse.ge.serialize import family
 from tf_autofuse.verify.result import VerifyResult
 from tf_autofuse.verify.structure import check_pair
 
-_FILE = re.compile(r"ge_(proto|onnx)_(\d+)_(?:aclop_)?graph_(\d+)_(.+)\.(?:txt|pbtxt)$")
+_FILE = re.compile(r"ge_(proto|onnx|air)_(\d+)_(?:aclop_)?graph_(\d+)_(.+)\.(?:txt|pbtxt|air)$")
 # Stage before and stage after, the autofuser's own first; GE itself writes the second pair.
 _STAGES = (
     ("AutofuseOptimize_Entry", "AutofuseOptimize_Exit"),
@@ -59,7 +59,7 @@ def verify_dumps(directory: str) -> VerifyResult:
             chosen = ([], [])
         used = [file for side in chosen for file in side]
         for file in files:
-            if file not in used:
+            if file not in used and file.format != "air":
                 check_text(file.path)
         if used:
             _compare(chosen, result)
@@ -85,9 +85,9 @@ def _find(directory: str) -> Dict[Tuple[str, int], List[DumpFile]]:
 
 
 def _choose(files: List[DumpFile]) -> Optional[Tuple[List[DumpFile], List[DumpFile]]]:
-    """(files before, files after) of the best pair of stages there is, proto text first."""
+    """(files before, files after) of the best pair of stages there is, in the best format."""
     for start, end in _STAGES:
-        for kind in ("proto", "onnx"):
+        for kind in ("air", "proto", "onnx"):
             sides = [
                 [file for file in files if file.format == kind and _is_stage(file.suffix, stage)]
                 for stage in (start, end)

@@ -80,8 +80,9 @@ function kernelDetail(kernel) {
     listOf("Tiling on the chip", kernel.tiling.map((line) => [line, ""])),
   );
   cell.append(columns, element("p", `kernel key ${kernel.key || "unknown"}`, "quiet"));
-  if (kernel.text) {
-    cell.append(element("h3", kernel.source), highlight(kernel.text));
+  const source = DATA.sources[kernel.key];
+  if (source) {
+    cell.append(element("h3", kernel.source), highlight(source));
   } else {
     cell.append(element("p", "The source is not at hand.", "quiet"));
   }
