@@ -1,4 +1,4 @@
-"""Measures this package: what it costs (`overhead`, `pass`) and what it gains (`speed`).
+"""Measures this package: its costs (`overhead`, `pass`), gains (`speed`) and `tiling` for chips.
 
 Everything that is compared runs in one process, in interleaved rounds; medians are printed, so a
 busy machine slows both sides alike.
@@ -19,6 +19,7 @@ import bench_build
 import bench_pass
 import bench_speed
 import bench_steps
+import bench_tiling
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
@@ -218,6 +219,9 @@ def main() -> int:
     command = commands.add_parser("build", help="time until a step is fused, against XLA")
     bench_build.add_arguments(command)
     command.set_defaults(run=bench_build.run)
+    command = commands.add_parser("tiling", help="predicted cycles on chips, time of the tiling")
+    bench_tiling.add_arguments(command)
+    command.set_defaults(run=bench_tiling.run)
     options = parser.parse_args()
     return options.run(options)
 

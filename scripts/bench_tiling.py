@@ -1,10 +1,7 @@
-#!/usr/bin/env python3
-"""Tiling of about 30 kernels x 12 shapes for each chip: predicted cycles against a lower bound.
+"""Tiling of 30 kernels x 12 shapes for each chip: predicted cycles against a lower bound.
 
 The bound is the larger of GM bytes over the bandwidth of the chip and vector work spread over all
-cores without heads. `time` is one call of the emitted C++ tiling function. Usage:
-
-    bench_tiling.py [--soc NAME] [--kernel WORD] [--summary]
+cores without heads. `time` is one call of the emitted C++ tiling function, the best of some runs.
 """
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ from tf_autofuse.tiling import form, solve  # noqa: E402
 from tf_autofuse.tiling.cost import FINE  # noqa: E402
 from tf_autofuse.tiling.cpp import print_tiling, tiling_fields  # noqa: E402
 
-CALLS = 2000
+CALLS, RUNS = 200, 9
 
 
 def bound(kernel, sizes, chip: Platform) -> float:
@@ -79,9 +76,13 @@ def tiling_function(kernel, folder: str, number: int):
         given = (ctypes.c_int64 * max(1, len(sizes)))(*sizes)
         strides = (ctypes.c_int64 * 64)()
         out, launch = (ctypes.c_int64 * len(fields))(), (ctypes.c_int64 * 3)()
-        begin = time.perf_counter()
-        loaded.repeat(given, strides, ctypes.c_int64(cores), out, launch, ctypes.c_int64(CALLS))
-        return (time.perf_counter() - begin) / CALLS
+        seconds = []
+        for _ in range(RUNS):
+            begin = time.perf_counter()
+            loaded.repeat(given, strides, ctypes.c_int64(cores), out, launch,
+                          ctypes.c_int64(CALLS))
+            seconds.append((time.perf_counter() - begin) / CALLS)
+        return min(seconds)
 
     return measure
 
@@ -119,16 +120,15 @@ def report(soc: str, word: str, summary: bool) -> None:
               max(times) * 1e6))
 
 
-def main() -> None:
-    """Read arguments and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `bench.py tiling`."""
     parser.add_argument("--soc", choices=sorted(PLATFORMS), help="only this chip")
     parser.add_argument("--kernel", default="", help="only kernels with this word in the name")
     parser.add_argument("--summary", action="store_true", help="only the last line of each chip")
-    given = parser.parse_args()
-    for soc in [given.soc] if given.soc else sorted(PLATFORMS):
-        report(soc, given.kernel, given.summary)
 
 
-if __name__ == "__main__":
-    main()
+def run(options: argparse.Namespace) -> int:
+    """Print the tables; 0."""
+    for soc in [options.soc] if options.soc else sorted(PLATFORMS):
+        report(soc, options.kernel, options.summary)
+    return 0
