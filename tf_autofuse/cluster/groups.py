@@ -26,7 +26,7 @@ class Gap(NamedTuple):
 class GroupGraph:
     """Groups are numbered by one of their nodes; at the start every node is a group."""
 
-    def __init__(self, order: Sequence[int], successors: Mapping[int, Sequence[int]]):
+    def __init__(self, order: Sequence[int], successors: Mapping[int, Iterable[int]]):
         """`order` is topological; edges against it (back edges of loops) do not count."""
         self._order = _Order(order)
         self._succ: Dict[int, Set[int]] = {group: set() for group in order}
