@@ -104,7 +104,7 @@ def _step(model: str, jit: bool) -> Any:
 
 def _ours(options: argparse.Namespace) -> Row:
     import tf_autofuse
-    from tf_autofuse.autofuse import pipeline
+    from tf_autofuse.autofuse import later
     from tf_autofuse.frontend.tensorflow import intercept, optimizer, wire
 
     tf_autofuse.enable()
@@ -125,7 +125,7 @@ def _ours(options: argparse.Namespace) -> Row:
         nodes.append(len(wire.split(graph_def)[0]))
         return optimizer.optimize(graph_def, info)
 
-    pipeline.compile_many = timed("build", pipeline.compile_many)
+    later.compile_many = timed("build", later.compile_many)
     intercept.install(timed("pass", optimize))
     step, arguments = _step(options.model[0], jit=False)
     step(*arguments)

@@ -220,6 +220,14 @@ _TABLE = (
         effective=True,
     ),
     Flag(
+        "async_compile",
+        MAIN,
+        "bool",
+        False,
+        "Build kernels for the CPU while the model runs; each is used from when it is there.",
+        effective=True,
+    ),
+    Flag(
         "pass_stage",
         MAIN,
         "choice",

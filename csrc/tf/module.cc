@@ -6,6 +6,7 @@
 #include "kernel_stats.h"
 #include "optimizer_bridge.h"
 #include "output_memory.h"
+#include "tickets.h"
 
 namespace py = pybind11;
 
@@ -195,4 +196,6 @@ PYBIND11_MODULE(_tf_shim, m) {
   m.def("pool_stats", &autofuse::PoolStats, "Memory of large outputs, see buffer_pool.h.");
   m.def("trim_pool", [] { autofuse::OutputPool()->Trim(); }, "Gives idle memory back.");
   m.def("reset_kernel_stats", &autofuse::ResetStats);
+  m.def("publish_ticket", &autofuse::PublishTicket, py::arg("ticket"),
+        "From the next call on, nodes with this ticket run their fused kernel.");
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import logging
 import re
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, List, Optional, Sequence, Tuple
 
 from tf_autofuse import flags
 from tf_autofuse.autofuse import debug
@@ -20,17 +20,17 @@ from tf_autofuse.autofuse.kernels import (
     plan_kernel,
     write_bundle,
 )
+from tf_autofuse.autofuse.later import Built, build_all, build_later
 from tf_autofuse.autofuse.replace import FusedNode, replace_cluster
 from tf_autofuse.autofuse.stages import dump_stage
 from tf_autofuse.autofuse.traffic import TrafficModel
-from tf_autofuse.build import compile_many, trace
+from tf_autofuse.build import trace
 from tf_autofuse.build.trace import span
 from tf_autofuse.cluster.clusterer import Cluster, find_clusters, lower_nodes
 from tf_autofuse.cluster.view import GraphView
 from tf_autofuse.errors import AutofuseError, BuildError, ScheduleError, Unsupported
 from tf_autofuse.log import get_logger, warn_once
 from tf_autofuse.report.model import RECORDER, KernelEntry, TensorEntry, UnfusedEntry
-from tf_autofuse.runtime.host import load_kernel
 
 LOG = get_logger("pass")
 MAX_NAME = 140
@@ -59,11 +59,11 @@ def fuse_graph(graph: Any, context: Any, for_chip: Optional[bool] = None) -> int
             planned += _plan(view, cluster, alone)
     if not is_host(graph) if for_chip is None else for_chip:
         planned = _for_chip(planned, alone)
-    libraries = _build(graph, planned)
+    built = _build(graph, view, planned)
     count = 0
     with span("replace", "pass", graph=graph.name):
         for cluster, plan in planned:
-            count += _finish(graph, view, cluster, plan, libraries, context, alone)
+            count += _finish(graph, view, cluster, plan, built, context, alone)
     RECORDER.unfused(alone)
     _tell_fallbacks(alone)
     dump_stage(graph, "AutofuseOptimize_Exit")
@@ -119,16 +119,17 @@ def _plan_halves(
     return parts
 
 
-def _build(graph: Any, planned: Sequence[Planned]) -> Dict[str, Union[str, BuildError]]:
+def _build(graph: Any, view: GraphView, planned: Sequence[Planned]) -> Built:
     """Host libraries of all kernels by key; on a CANN host GE launches the NPU build instead.
 
     Each library is opened here and stays open, so that the model runs even when its file is gone
     by the time TensorFlow makes the operator.
     """
     if not is_host(graph):
-        return {plan.key: "" for _, plan in planned}
-    sources = {plan.key: plan.files[HOST_FILE] for _, plan in planned}
-    return compile_many(sorted(sources.items()), check=load_kernel)
+        return Built({plan.key: "" for _, plan in planned}, set())
+    if flags.current().async_compile:
+        return build_later(view, planned)
+    return build_all({plan.key: plan.files[HOST_FILE] for _, plan in planned})
 
 
 def _for_chip(planned: Sequence[Planned], alone: List[UnfusedEntry]) -> List[Planned]:
@@ -139,8 +140,8 @@ def _for_chip(planned: Sequence[Planned], alone: List[UnfusedEntry]) -> List[Pla
     return [item for item in planned if not item[1].missing]
 
 
-def _finish(graph, view, cluster, plan, libraries, context, alone) -> int:
-    library = libraries[plan.key]
+def _finish(graph, view, cluster, plan, built, context, alone) -> int:
+    library = built.libraries[plan.key]
     if isinstance(library, BuildError):
         _leave(cluster, "BUILD", library, alone)
         return 0
@@ -149,7 +150,8 @@ def _finish(graph, view, cluster, plan, libraries, context, alone) -> int:
         if not is_host(graph):
             complete_bundle(folder, plan.spec)
         name = _fused_name(cluster, plan, str(next(_COUNTER)))
-        fused = FusedNode(name, plan.kernel_class, plan.key, plan.spec, library, folder)
+        ticket = library if plan.key in built.waiting else ""
+        fused = FusedNode(name, plan.kernel_class, plan.key, plan.spec, library, folder, ticket)
         # These read the nodes, which are gone afterwards.
         traffic = TrafficModel(view, cluster, plan.loop)
         part = debug.begin(view, cluster, fused.name)

@@ -25,6 +25,8 @@ class FusedNode(NamedTuple):
     spec: str
     host_library: str
     bundle_dir: str
+    ticket: str = ""
+    """Where the library will lie that is being built in the background; empty: it is there."""
 
 
 def replace_cluster(
@@ -125,7 +127,13 @@ def _replacement(view: GraphView, cluster: Cluster, fused: FusedNode, order) -> 
 
 def _attributes(view: GraphView, cluster: Cluster, fused: FusedNode) -> Dict[str, Any]:
     types = [int(view.descs[ref].data_type) for ref in cluster.lowered.outputs]
+    waiting = {
+        "ticket": fused.ticket,
+        "input_tensors": ["%s:%d" % ref for ref in cluster.lowered.inputs],
+        "output_tensors": ["%s:%d" % ref for ref in cluster.lowered.outputs],
+    }
     return {
+        **(waiting if fused.ticket else {}),
         "kernel_key": fused.kernel_key,
         "kernel_class": fused.kernel_class,
         "autofuse_name": fused.name,

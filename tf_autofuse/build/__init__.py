@@ -17,7 +17,7 @@ from .. import paths
 from ..errors import AutofuseError, BuildError, BuildTimeout
 from ..locks import ForkLock
 from . import toolchain as compilers
-from .cache import CacheEntry, KernelCache, digest_of, headers_digest, open_cache
+from .cache import LIBRARY, CacheEntry, KernelCache, digest_of, headers_digest, open_cache
 from .elf import why_no_library
 from .precompiled import precompiled_folder
 from .process import run_parallel
@@ -36,6 +36,7 @@ __all__ = [
     "compile_many",
     "find_toolchain",
     "forget_failures",
+    "host_kernel_path",
     "open_cache",
     "run_parallel",
 ]
@@ -90,7 +91,7 @@ def build_library(
     toolchain = find_toolchain()
     all_flags = tuple(flags) + toolchain.target_flags
     folders = tuple(include_dirs)
-    key = digest_of(source, toolchain.digest, "\0".join(all_flags), headers_digest(folders))
+    key = _key_of(source, toolchain, all_flags, folders)
     with _log_lock:
         guard = _building.setdefault(key, ForkLock())
     said: List[str] = []
@@ -111,6 +112,12 @@ def build_library(
         _building.pop(key, None)
         _log.append(record)
     return library
+
+
+def _key_of(
+    source: str, toolchain: Toolchain, flags: Sequence[str], folders: Tuple[str, ...]
+) -> str:
+    return digest_of(source, toolchain.digest, "\0".join(flags), headers_digest(folders))
 
 
 def forget_failures() -> None:
@@ -193,9 +200,24 @@ def compile_host_kernel(source: str, *, key: str) -> str:
     `key` is the caller's name of the kernel; it labels the entry, and the source decides the
     identity. Raises BuildError.
     """
+    return build_library(source, label=key, flags=HOST_FLAGS, include_dirs=_host_folders())
+
+
+def host_kernel_path(source: str) -> Tuple[str, bool]:
+    """Where the library of a host kernel text lies once it is built, and whether it is there.
+
+    Raises BuildError: no compiler, or no place for a cache.
+    """
+    toolchain = find_toolchain()
+    flags = HOST_FLAGS + toolchain.target_flags
+    key = _key_of(source, toolchain, flags, _host_folders())
+    cache = _open(key)
+    return os.path.join(cache.entry_dir(key), LIBRARY), cache.lookup(key) is not None
+
+
+def _host_folders() -> Tuple[str, str]:
     csrc = paths.csrc_dir()
-    folders = (os.path.join(csrc, "core"), os.path.join(csrc, "host"))
-    return build_library(source, label=key, flags=HOST_FLAGS, include_dirs=folders)
+    return os.path.join(csrc, "core"), os.path.join(csrc, "host")
 
 
 def compile_many(

@@ -65,9 +65,12 @@ def end_running() -> int:
 def run_parallel(function: Callable[[Any], Any], items: Sequence[Any]) -> List[Any]:
     """Results of `function` for all items, on as many threads as there are processors.
 
+    A single item runs on the thread of the caller: an exiting process waits for threads of a pool.
     When one raises, or an interrupt comes, no more are started, the tools that run are killed, and
     the error is raised once all have ended.
     """
+    if len(items) == 1:
+        return [function(items[0])]
     pool = ThreadPoolExecutor(max_workers=min(len(items), os.cpu_count() or 1))
     jobs = [pool.submit(function, item) for item in items]
     try:

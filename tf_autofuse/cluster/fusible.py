@@ -13,7 +13,8 @@ from tf_autofuse.ops import OPS, VIEW
 PLAIN_FORMATS = frozenset(("FORMAT_ND", "FORMAT_NCHW", "FORMAT_NHWC"))
 
 SILENT_TYPES = frozenset(
-    ("Data", "Const", "Constant", "NetOutput", "NoOp", "Identity", "Variable", "AutofusedKernel")
+    ("Data", "Const", "Constant", "NetOutput", "NoOp", "Identity", "Variable", "AutofusedKernel",
+     "AutofusedChoice")
     + ("_Arg", "_Retval", "_Send", "_Recv")
 )
 """Types that compute nothing, or are fused already: they are not worth a line in the report."""

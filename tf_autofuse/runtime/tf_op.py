@@ -49,6 +49,11 @@ def kernel_stats() -> Dict[str, Dict[str, Any]]:
     return load().kernel_stats()
 
 
+def publish_ticket(ticket: str) -> None:
+    """Let the AutofusedChoice nodes with this ticket run their fused kernel from now on."""
+    load().publish_ticket(ticket)
+
+
 def reset_kernel_stats() -> None:
     """Start counting anew."""
     load().reset_kernel_stats()

@@ -14,6 +14,7 @@ from tensorflow.core.framework import node_def_pb2
 from tf_autofuse.build.cache import file_digest
 from tf_autofuse.errors import IRError
 from tf_autofuse.frontend.tensorflow import op_types, wire
+from tf_autofuse.frontend.tensorflow.choice import make_choice
 from tf_autofuse.frontend.tensorflow.importer import composed_ops, single_op
 from tf_autofuse.frontend.tensorflow.record import (
     ImportedNode,
@@ -50,6 +51,7 @@ class _Exporter:
             if node.type == op_types.FUSED_OP
         }
         self._out: List[Tuple[str, bytes, Any]] = []  # name, bytes, NodeDef
+        self._functions: List[Any] = []
 
     def run(self) -> bytes:
         for made in self._new:
@@ -62,10 +64,20 @@ class _Exporter:
                 self._export_known(node)
         for made in self._new:
             if made.type == op_types.FUSED_OP:
-                self._put(self._fused_node(made))
+                self._put_fused(made)
         self._keep_fetched_names()
         self._drop_dead_colocations()
-        return wire.join([raw for _, raw, _ in self._out], self._record.rest)
+        rest = self._record.rest + wire.library(self._functions)
+        return wire.join([raw for _, raw, _ in self._out], rest)
+
+    def _put_fused(self, live: Any) -> None:
+        fused = self._fused_node(live)
+        if not live.has_attr("ticket"):
+            self._put(fused)
+            return
+        choice = make_choice(fused, live, self._record)
+        self._functions += choice.functions
+        self._put(choice.node)
 
     def _put(self, node_def: Any) -> None:
         self._out.append((node_def.name, node_def.SerializeToString(), node_def))

@@ -13,6 +13,7 @@ from tf_autofuse.ge.types import DataType, Format
 
 FRAMEWORK_OP = "FrameworkOp"
 FUSED_OP = "AutofusedKernel"
+CHOICE_OP = "AutofusedChoice"
 COMPOSITION_OP = "_UnaryOpsComposition"
 FRAMEWORK_TENSORFLOW = 3
 

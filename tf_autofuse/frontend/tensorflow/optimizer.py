@@ -10,13 +10,14 @@ import contextlib
 import gc
 import hashlib
 from collections import OrderedDict
-from typing import Any, Dict, Iterator, List, Optional, Union
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
 
 from tensorflow.core.framework import node_def_pb2
 
 from tf_autofuse import flags, log
 from tf_autofuse.errors import AutofuseError, BuildError
 from tf_autofuse.frontend.tensorflow import op_types, wire
+from tf_autofuse.frontend.tensorflow.choice import PLAIN_PREFIX
 from tf_autofuse.frontend.tensorflow.exporter import export_graph
 from tf_autofuse.frontend.tensorflow.importer import STAGE as IMPORT_STAGE
 from tf_autofuse.frontend.tensorflow.importer import import_graph
@@ -28,7 +29,16 @@ from tf_autofuse.report.model import RECORDER, UnfusedEntry
 _REMEMBERED = 64  # answers kept; one is about as large as its graph
 
 _lock = ForkLock(reentrant=True)
-Answer = Union[None, List[bytes], Exception]  # None: the graph stays; Exception: it failed
+
+
+class Fused(NamedTuple):
+    """A fused graph: its nodes, and a library field with the functions it has beyond its own."""
+
+    nodes: List[bytes]
+    functions: bytes
+
+
+Answer = Union[None, Fused, Exception]  # None: the graph stays; Exception: it failed
 _answers: "OrderedDict[bytes, Answer]" = OrderedDict()
 
 
@@ -75,6 +85,8 @@ def _code(error: Exception) -> str:
 
 def _answer(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
     nodes, rest, _ = wire.split(graph_def)
+    if str(info.get("id", "")).startswith(PLAIN_PREFIX):
+        return None
     if not any(wire.node_op(node) in _FUSIBLE for node in nodes):
         return None
     key = _digest(nodes, info)
@@ -86,7 +98,7 @@ def _answer(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
     fused = _answers[key]
     if isinstance(fused, Exception):
         raise _without_frames(fused)
-    return None if fused is None else wire.join(fused, rest)
+    return None if fused is None else wire.join(fused.nodes, rest + fused.functions)
 
 
 def _fuse_or_error(graph_def: bytes, info: Dict[str, Any]) -> Answer:
@@ -107,13 +119,16 @@ def _without_frames(error: Exception) -> Exception:
     return error
 
 
-def _fuse(graph_def: bytes, info: Dict[str, Any]) -> Optional[List[bytes]]:
-    """The nodes of the fused graph; None when nothing changed."""
+def _fuse(graph_def: bytes, info: Dict[str, Any]) -> Optional[Fused]:
+    """The fused graph; None when nothing changed."""
     with _no_garbage_collection():
         graph, record = import_graph(graph_def, info)
         graph = GraphEngine().run(graph)
         fused = export_graph(graph, record)
-    return None if fused == graph_def else wire.split(fused)[0]
+    if fused == graph_def:
+        return None
+    nodes, rest, _ = wire.split(fused)
+    return Fused(nodes, rest[len(record.rest):])
 
 
 @contextlib.contextmanager

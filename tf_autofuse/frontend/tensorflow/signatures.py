@@ -7,6 +7,8 @@ from typing import Any, Dict, Iterable, List, Optional
 from tensorflow.core.framework import function_pb2
 from tensorflow.python.framework import op_def_registry
 
+from tf_autofuse.errors import IRError
+
 
 class Signatures:
     """Looks up operators; a function of the library counts as an operator of its name."""
@@ -32,6 +34,15 @@ class Signatures:
                 library = function_pb2.FunctionDefLibrary.FromString(data)
                 self._functions.update((f.signature.name, f.signature) for f in library.function)
         return self._functions.get(name)
+
+
+def output_name(node_def: Any, port: int) -> str:
+    """Name of the output of a registered operator without output lists; IRError for others."""
+    op_def = _registered(node_def.op)
+    args = op_def.output_arg if op_def is not None else ()
+    if port >= len(args) or any(arg.number_attr or arg.type_list_attr for arg in args):
+        raise IRError("no name for output {}".format(port), node=node_def.name, stage="export")
+    return args[port].name
 
 
 def _registered(name: str) -> Any:

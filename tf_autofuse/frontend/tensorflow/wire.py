@@ -6,7 +6,7 @@ format does not, and it leaves the function library unparsed.
 
 from __future__ import annotations
 
-from typing import List, Tuple
+from typing import Any, List, Sequence, Tuple
 
 from tf_autofuse.errors import IRError
 
@@ -54,6 +54,15 @@ def join(nodes: List[bytes], rest: bytes) -> bytes:
     for node in nodes:
         parts += (b"\x0a", _encode_varint(len(node)), node)
     return b"".join(parts) + rest
+
+
+def library(functions: Sequence[Any]) -> bytes:
+    """A library field with these FunctionDefs, to append to the rest: library fields add up."""
+    field = b""
+    for function in functions:
+        raw = function.SerializeToString()
+        field += b"\x0a" + _encode_varint(len(raw)) + raw
+    return b"\x12" + _encode_varint(len(field)) + field if field else b""
 
 
 def _skip(data: bytes, position: int, wire_type: int) -> Tuple[int, int]:
