@@ -2,7 +2,8 @@
 
 `cold` is the whole pass with an empty kernel cache, `warm` the same with a full one in another
 process; of both, `build` is the part that looks for kernels or compiles them. `XLA` is the first
-call of the step with jit_compile, less a later call. Seconds of wall time.
+call of the step with jit_compile, less a later call. Wall seconds, and in
+brackets the CPU seconds of the process and of its compilers.
 """
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ MAIN_KEYS = {
     "autofuse_enable_pgo",
     "experimental_enable_jit_executor_v2",
     "strict",
+    "async_compile",
     "pass_stage",
     "soc",
     "build_seconds",

@@ -3,13 +3,17 @@
 
 Figures come from the public sources of CANN: `[doc]` its manuals and configuration files, `[fit]`
 coefficients of its own tiling models, `[run]` arithmetic on published profiler results, `[guess]`
-none of these. Calibrating on a chip means writing a new row.
+none of these. Calibrating on a chip (`tiling.calibrate`) writes the costs of a row anew, as JSON;
+such a file, called NAME.json in the folder of AUTOFUSE_PLATFORM_DIR, replaces them.
 """
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass, field
-from typing import Dict, FrozenSet, Tuple
+import functools
+import json
+import os
+from dataclasses import dataclass, field, replace
+from typing import Any, Dict, FrozenSet, Tuple
 
 from tf_autofuse.errors import ScheduleError
 
@@ -158,11 +162,15 @@ _ROWS: Tuple[Platform, ...] = (
              load=CopyCost(27, 17.0), store=CopyCost(12, 17.0), gm_rate=136.0,
              l2_bytes=16 << 20, l2_rate=912.0, sync_cycles=0),
 )
+PLATFORM_DIR = "AUTOFUSE_PLATFORM_DIR"
 PLATFORMS: Dict[str, Platform] = {row.name: row for row in _ROWS}
 
 
 def platform(name: str) -> Platform:
-    """The row called `name`; ScheduleError with the known names when there is none."""
+    """The row called `name`, with calibrated costs where there are some.
+
+    ScheduleError with the known names when there is none, or when its file cannot be read.
+    """
     row = PLATFORMS.get(name)
     if row is None:
         near = difflib.get_close_matches(name, PLATFORMS, 1)
@@ -171,4 +179,44 @@ def platform(name: str) -> Platform:
             "unknown platform %r, known: %s%s" % (name, ", ".join(sorted(PLATFORMS)), hint),
             stage="platform",
         )
-    return row
+    path = calibration_path(name)
+    if not path or not os.path.exists(path):
+        return row
+    stamp = os.stat(path)
+    return _calibrated(row, path, stamp.st_mtime_ns, stamp.st_size)
+
+
+def calibration_path(name: str) -> str:
+    """The file that holds the calibrated costs of a chip, there or not; empty: no folder is set."""
+    folder = os.environ.get(PLATFORM_DIR, "")
+    return os.path.join(folder, name + ".json") if folder else ""
+
+
+@functools.lru_cache(maxsize=16)
+def _calibrated(row: Platform, path: str, mtime: int, size: int) -> Platform:
+    """`row` with the costs in `path`; the last two arguments tell one version of it from others."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return read_row(row, json.load(file))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        text = "%s has no costs of %s: %s; write it anew or unset %s"
+        raise ScheduleError(
+            text % (path, row.name, error, PLATFORM_DIR), stage="platform"
+        ) from None
+
+
+def read_row(row: Platform, values: Dict[str, Any]) -> Platform:
+    """`row` with the costs of a calibration; ValueError or KeyError when they do not fit."""
+    if values["name"] != row.name:
+        raise ValueError("it is a calibration of %s" % values["name"])
+    unknown = set(values["costs"]) - set(row.costs)
+    if unknown:
+        raise ValueError("no such cost: %s" % ", ".join(sorted(unknown)))
+    numbers = [*values["costs"].values(), values["load"], values["store"]]
+    if not all(float(number) >= 0 for entry in numbers for number in entry):
+        raise ValueError("a cost is negative or no number")
+    costs = dict(row.costs, **{name: Cost(*entry) for name, entry in values["costs"].items()})
+    load, store = CopyCost(*values["load"]), CopyCost(*values["store"])
+    if min(load.rate, store.rate) <= 0:
+        raise ValueError("a copy without a rate")
+    return replace(row, costs=costs, load=load, store=store)

@@ -5,7 +5,7 @@ import pytest
 from nets import Net
 
 from tf_autofuse import flags
-from tf_autofuse.autofuse import kernels, pipeline, traffic
+from tf_autofuse.autofuse import kernels, later, pipeline, traffic
 from tf_autofuse.errors import BuildError, ScheduleError
 from tf_autofuse.ge.passes import PassContext
 from tf_autofuse.ge.tensor import Tensor
@@ -20,7 +20,7 @@ def fresh(monkeypatch, tmp_path):
     monkeypatch.delenv("AUTOFUSE_DFX_FLAGS", raising=False)
     monkeypatch.setenv("AUTOFUSE_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(
-        pipeline, "compile_many", lambda kernels, check: {k: "/lib/%s.so" % k for k, _ in kernels}
+        later, "compile_many", lambda kernels, check: {k: "/lib/%s.so" % k for k, _ in kernels}
     )
     RECORDER.clear()
     yield
@@ -30,7 +30,7 @@ def fresh(monkeypatch, tmp_path):
 
 def fail_to_build(monkeypatch, error):
     failing = lambda kernels, check: {key: error for key, _ in kernels}  # noqa: E731
-    monkeypatch.setattr(pipeline, "compile_many", failing)
+    monkeypatch.setattr(later, "compile_many", failing)
 
 
 def fuse(graph):

@@ -8,8 +8,9 @@ import os
 import shutil
 from typing import List, Tuple
 
-from tf_autofuse import paths
+from tf_autofuse import flags, paths
 from tf_autofuse.build.cache import cache_root
+from tf_autofuse.platforms import calibration_path
 
 MAX_BUNDLES = 4000
 """About 200 MB. The oldest quarter goes when there are more."""
@@ -34,7 +35,16 @@ def generator_digest() -> str:
 
 def bundle_root() -> str:
     """Folder of the bundles that this version of the package writes."""
-    return os.path.join(cache_root(), "bundles", generator_digest())
+    return os.path.join(cache_root(), "bundles", generator_digest() + _calibration())
+
+
+def _calibration() -> str:
+    """Digest of the calibrated costs in force behind a dash; empty when there are none."""
+    try:
+        with open(calibration_path(flags.current().soc), "rb") as file:
+            return "-" + hashlib.sha256(file.read()).hexdigest()[:12]
+    except OSError:
+        return ""
 
 
 @functools.lru_cache(maxsize=None)
