@@ -105,6 +105,13 @@ _ROWS = (
     _row("ReverseV2", MOVE, EVERY, "reverse", data=1),
     _row("Split", MOVE, EVERY, "split", first=1, data=1, outputs=EACH),
     _row("SplitV", MOVE, EVERY, "split_v", data=1, outputs=EACH),
+    _row("Concat", MOVE, EVERY, "concat:first", first=1),
+    _row("ConcatV2", MOVE, EVERY, "concat:last", data=-1),
+    _row("Pack", MOVE, EVERY, "pack", attrs=("axis",)),
+    _row("Pad", MOVE, EVERY, "pad", data=1),
+    _row("PadV2", MOVE, EVERY, "pad", data=1),
+    _row("MirrorPad", MOVE, EVERY, "mirror_pad", attrs=("mode",), data=1),
+    _row("Fill", BROADCAST, EVERY, "broadcast", first=1, data=1),
     _row("Unpack", MOVE, EVERY, "unpack", attrs=("axis",), outputs=EACH),
     # element-wise, one input
     _row("Abs", ELEMENTWISE, SIGNED_NUMERIC, "map:abs"),

@@ -37,9 +37,10 @@ typedef struct AutofuseArgs {
   void* const* outputs;      /* one per output */
   const int64_t* sizes;      /* elements along each merged axis */
   const int64_t* strides;    /* the run-time table: a row for each input that is not simply dense,
-                                in input order; may be null if there is none. A row holds the
-                                element stride along every merged axis, the offset of the first
-                                point, and for each guarded axis the coordinates inside */
+                                in input order, with the element stride along every merged axis and
+                                the offset of the first point, then two numbers for each interval of
+                                an axis: its first coordinate and the one behind its last; may be
+                                null if there is none of them */
   void* workspace;           /* workspace_bytes of scratch, aligned to 64, contents undefined; null
                                 if the kernel asked for none */
 } AutofuseArgs;

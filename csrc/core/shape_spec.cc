@@ -7,11 +7,6 @@ namespace {
 
 constexpr int32_t kMaxAxes = 1024;  // refuses absurd text, not a limit of the evaluation
 constexpr int64_t kMaxSize = int64_t{1} << 48;  // the same
-bool IsGuarded(const DimSpec& dim) {
-  return std::any_of(dim.windows.begin(), dim.windows.end(),
-                     [](const Window& window) { return window.kind == Window::kPad; });
-}
-
 constexpr int64_t kOpen = -2;  // an axis of which only dimensions of unknown size were seen
 
 }  // namespace
@@ -26,8 +21,8 @@ class SpecReader {
   bool ReadSpec(ShapeSpec* spec) {
     int32_t axes = 0;
     return Expect("v1;axes=") && ReadNumber(&axes) && Expect(";groups=") &&
-           ReadGroups(axes, spec) && ReadFixed(axes, spec) && Expect(";in=") &&
-           ReadTensors(axes, &spec->inputs_) && Expect(";out=") &&
+           ReadGroups(axes, spec) && ReadFixed(axes, spec) && ReadIntervals(axes, spec) &&
+           Expect(";in=") && ReadTensors(axes, &spec->inputs_) && Expect(";out=") &&
            ReadTensors(axes, &spec->outputs_) && Expect(";") && ReadEnd();
   }
 
@@ -77,6 +72,21 @@ class SpecReader {
     return true;
   }
 
+  bool ReadIntervals(int32_t axes, ShapeSpec* spec) {
+    if (text_.compare(at_, 8, ";inside=") != 0) return true;
+    at_ += 8;
+    do {
+      Interval read = {0, 0, 0};
+      if (!ReadNumber(&read.axis) || !Expect(":") || !ReadSize(&read.before) || !Expect(":") ||
+          !ReadSize(&read.behind)) {
+        return false;
+      }
+      if (read.axis >= axes) return Fail("axis out of range");
+      spec->intervals_.push_back(read);
+    } while (Accept(','));
+    return true;
+  }
+
   bool ReadNumber(int32_t* value) {
     const size_t start = at_;
     int32_t number = 0;
@@ -116,7 +126,6 @@ class SpecReader {
       if (!ReadDim(axes, *tensor, &dim)) return false;
       tensor->may_broadcast |= dim.may_be_one;
       tensor->in_table |= dim.may_be_one || !dim.windows.empty() || !Follows(dim, &last);
-      tensor->guards += IsGuarded(dim);
       tensor->dims.push_back(dim);
     } while (Accept('.'));
     return true;
@@ -192,8 +201,9 @@ bool ShapeSpec::Parse(const std::string& text, ShapeSpec* spec, std::string* err
 // Checks what only the whole text can tell, and precomputes what evaluation needs.
 bool ShapeSpec::Finish(std::string* error) {
   std::vector<bool> known(axes(), false);
+  table_size_ = 2 * static_cast<int>(intervals_.size());
   for (const TensorSpec& input : inputs_) {
-    if (input.in_table) table_size_ += merged_axes_ + 1 + 2 * input.guards;
+    if (input.in_table) table_size_ += merged_axes_ + 1;
     for (const DimSpec& dim : input.dims) {
       flat_.push_back(dim);
       if (dim.axis == kAlwaysOne) continue;
@@ -354,9 +364,13 @@ void ShapeSpec::Strides(const int64_t* flat, const int64_t* sizes, int64_t* stri
   for (const TensorSpec& input : inputs_) {
     if (input.in_table) {
       FillRow(input, flat, sizes, strides);
-      strides += merged_axes_ + 1 + 2 * input.guards;
+      strides += merged_axes_ + 1;
     }
     flat += input.dims.size();
+  }
+  for (const Interval& interval : intervals_) {
+    *strides++ = interval.before;
+    *strides++ = sizes[interval.axis] - interval.behind;
   }
 }
 
@@ -364,7 +378,6 @@ void ShapeSpec::FillRow(const TensorSpec& input, const int64_t* flat, const int6
                         int64_t* row) const {
   int64_t pitch = 1;
   int64_t* const offset = row + merged_axes_;
-  int64_t* inside = offset + 1 + 2 * input.guards;
   std::string no_error;
   for (int d = static_cast<int>(input.dims.size()) - 1; d >= 0; --d) {
     const DimSpec& dim = input.dims[d];
@@ -377,10 +390,6 @@ void ShapeSpec::FillRow(const TensorSpec& input, const int64_t* flat, const int6
       // Axes of one merged axis lie side by side: the innermost gives the stride.
       if (row[groups_[axis]] == 0) row[groups_[axis]] = step;
       step *= sizes[axis];
-    }
-    if (IsGuarded(dim)) {
-      *--inside = walk.high;
-      *--inside = walk.low;
     }
     pitch *= flat[d];
   }

@@ -16,6 +16,11 @@
 //
 //   fixed    sizes of axes that no dimension tells; left out when there are none
 //
+//   v1;axes=1;groups=0;inside=0:2:3;in=0[2|3];out=0;
+//
+//   inside   intervals of axes: how many coordinates lie before and behind those inside; left out
+//            when there are none
+//
 // The size of an axis is what its plain dimensions agree on; without a plain dimension it is what
 // the other factors of a product leave, or the size of the `?` dimensions that are not 1, or 1.
 //
@@ -41,13 +46,17 @@ struct DimSpec {
   std::vector<Window> windows;
 };
 
+struct Interval {
+  int32_t axis;
+  int64_t before, behind;
+};
+
 struct TensorSpec {
   std::vector<DimSpec> dims;
   bool may_broadcast = false;  // has a dimension with may_be_one
   // Where its elements lie is said by the run-time table: a dimension may be one or has windows, or
   // the dimensions stand in another order than their axes.
   bool in_table = false;
-  int guards = 0;  // dimensions of which the part may be larger than the whole
 };
 
 class ShapeSpec {
@@ -72,8 +81,8 @@ class ShapeSpec {
   void MergeSizes(const int64_t* sizes, int64_t* merged) const;
   // Fills the run-time table strides[stride_count()]; `sizes` are those of BindAxes. Every input
   // `in_table` has a row: its element stride along every merged axis, 0 where it lacks the axis or
-  // is broadcast along it; the offset of the first point; for each guarded dimension the first
-  // coordinate of its axis that is inside, and the one behind the last.
+  // is broadcast along it, and the offset of the first point. Behind the rows every interval has
+  // its first coordinate and the one behind its last.
   void Strides(const int64_t* flat, const int64_t* sizes, int64_t* strides) const;
   // Size of the part of an input dimension that is walked; kUnknownSize for an unknown size, -2
   // when a window does not fit.
@@ -108,6 +117,7 @@ class ShapeSpec {
   std::vector<int32_t> groups_;
   std::vector<DimSpec> flat_;  // dims of all inputs, in order
   std::vector<int64_t> fixed_;
+  std::vector<Interval> intervals_;
   int products_ = 0;  // dimensions with several axes
   int merged_axes_ = 0;
   int table_size_ = 0;

@@ -106,6 +106,7 @@ PARTS = [
     ("v1;axes=1;groups=0;in=0[3:1:1];out=0;", [(4,)]),
     ("v1;axes=1;groups=0;in=0[-9:9:1][7:-9:-3];out=0;", [(4,)]),
     ("v1;axes=2;groups=0,1;fixed=1:7;in=0;out=0.1;", [(4,)]),
+    ("v1;axes=2;groups=0,1;inside=0:2:3,1:0:1;in=0[2|3].1;out=0.1;", [(4, 6)]),
 ]
 
 

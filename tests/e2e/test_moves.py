@@ -91,6 +91,48 @@ def test_what_is_not_constant_stays():
     check(lambda x, at: act(tf.slice(x, at, [2, 2])), [x, at], kernels=1)
 
 
+JOINS = {
+    "concat": lambda x, y: act(tf.concat([x, y], -1)),
+    "concat_outer": lambda x, y: act(tf.concat([x, x * 3.0], 0)),
+    "concat_computed": lambda x, y: tf.concat([act(x), y, act(x[:, :, :1])], 2),
+    "pack": lambda x, y: act(tf.stack([x, x + 1.0], 0)),
+    "pack_last": lambda x, y: tf.stack([act(x), x], -1),
+    "pad": lambda x, y: act(tf.pad(x, [[0, 0], [1, 2], [0, 3]])),
+    "pad_value": lambda x, y: tf.pad(act(x), [[2, 0], [0, 0], [1, 1]], constant_values=-3.5),
+    "reflect": lambda x, y: act(tf.pad(x, [[0, 0], [1, 2], [2, 0]], mode="REFLECT")),
+    "symmetric": lambda x, y: tf.pad(act(x), [[0, 0], [1, 2], [2, 0]], mode="SYMMETRIC"),
+    "tile": lambda x, y: act(tf.tile(x, [1, 2, 1])),
+    "rotary": lambda x, y: x * 2.0 + tf.concat([-x[..., 4:], x[..., :4]], -1) * 3.0,
+    "part_of_concat": lambda x, y: act(tf.concat([x, y], -1)[..., 2:9]),
+    "reduce": lambda x, y: tf.reduce_max(tf.abs(tf.concat([x, y], -1)), -1),
+    "gradients": lambda x, y: tf.add_n([
+        tf.pad(y, [[0, 0], [0, 0], [0, 4]]), x, tf.pad(y, [[0, 0], [0, 0], [4, 0]])]),
+    "fill": lambda x, y: act(tf.fill([4, 5], y[0, 0, 0])),
+    "pad_twice": lambda x, y: tf.pad(act(tf.pad(x, [[0, 0], [0, 0], [1, 0]])),
+                                     [[0, 0], [0, 0], [2, 1]], constant_values=1.0),
+}
+
+
+@pytest.mark.parametrize("shapes", [None, [[None, 5, 7], [None, 5, 3]]])
+def test_tensors_side_by_side(shapes):
+    x, y = sample((6, 5, 7), "float32", 1), sample((6, 5, 3), "float32", 2)
+    used = check(lambda x, y: [JOINS[name](x, y) for name in sorted(JOINS)], [x, y], shapes,
+                 kernels=None)
+    moved = {name for entry in used for name in entry.op_types}
+    assert moved >= {"ConcatV2", "Pack", "Pad", "PadV2", "MirrorPad", "Tile", "Fill"}
+
+
+def test_a_concat_reads_no_more_than_it_writes():
+    x, y = sample((8, 40), "float32", 1), sample((8, 24), "float32", 2)
+    (entry,) = check(lambda x, y: tf.concat([act(x), y], 1), [x, y])
+    assert entry.gm_bytes == entry.gm_lower_bound
+
+
+def test_nothing_fails_where_there_is_nothing_to_read():
+    x, y = sample((4, 6), "int32", 1), np.full((4, 6), 2, "int32")
+    check(lambda x, y: tf.pad(x // y, [[1, 0], [0, 1]]), [x, y], kernels=None)
+
+
 @pytest.mark.skipif(not MODERN, reason="a gradient of this form needs TensorFlow 2")
 def test_gates_of_a_recurrent_cell_are_one_kernel():
     z, c = sample((8, 40), "float32", 9, special=False), sample((8, 10), "float32", 10)

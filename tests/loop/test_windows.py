@@ -51,6 +51,7 @@ def apply(points, window):
 @given(st.integers(0, 7), st.lists(windows(), max_size=3))
 def test_a_walk_is_what_numpy_takes(size, chain):
     pads = [number for number, window in enumerate(chain) if window.kind == "pad"]
+    # Behind a second padding the points inside need not be neighbours any more.
     chain = [window for number, window in enumerate(chain) if number in pads[:1] or
              number not in pads]
     points = np.arange(size)

@@ -80,11 +80,21 @@ def moved_bytes(kernel: LoopKernel, nests: Sequence[Nest], sizes: Dict[str, int]
         numbers = [n for step in nest.passes for n in step.stores + step.after]
         stores = [kernel.stores[number] for number in numbers]
         found = needed(kernel, [store.value for store in stores])
-        loads = {value.input: value.axes for value in found if isinstance(value, Load)}
-        total += sum(_bytes(kernel.inputs[n], axes, sizes) for n, axes in loads.items())
+        loads = {value.input: value for value in found if isinstance(value, Load)}
+        total += sum(_bytes(kernel.inputs[number], load.walked, _parts(kernel, load, sizes))
+                     for number, load in loads.items())
         for store in stores:
             total += _bytes(kernel.outputs[store.output], store.axes, sizes)
     return total
+
+
+def _parts(kernel: LoopKernel, load: Load, sizes: Dict[str, int]) -> Dict[str, int]:
+    """The sizes of axes, less the points where `load` reads nothing."""
+    found = dict(sizes)
+    for inside in kernel.insides:
+        if inside.name in load.when:
+            found[inside.axes[0]] -= sum(kernel.intervals[inside.number])
+    return found
 
 
 def _bytes(param: Param, axes: Sequence[str], sizes: Dict[str, int]) -> int:

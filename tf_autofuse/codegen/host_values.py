@@ -11,8 +11,8 @@ from tf_autofuse.codegen.host_scalar import (
     wide_expression,
     widen,
 )
-from tf_autofuse.kernel.nest import Row, needed, runtime_rows
-from tf_autofuse.loop.ir import Const, Index, Load, LoopKernel, Map, Reduce, Value
+from tf_autofuse.kernel.nest import Row, needed, runtime_rows, table_names
+from tf_autofuse.loop.ir import Const, Index, Inside, Load, LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import NARROW_FLOATS
 
 
@@ -53,7 +53,13 @@ class ValuePrinter:
         """Sizes, run-time strides and pointers used by the values `roots` and by `stores`."""
         for number, axis in enumerate(self.loop.axes):
             self.put("const int64_t %s = args->sizes[%d];" % (self.size[axis], number))
-        loads = [v for v in needed(self.loop, roots) if isinstance(v, Load)]
+        values = needed(self.loop, roots)
+        names = table_names(self.loop)
+        for value in values:
+            if isinstance(value, Inside):
+                for name in ("low%d" % value.number, "high%d" % value.number):
+                    self.put("const int64_t %s = args->strides[%d];" % (name, names.index(name)))
+        loads = [v for v in values if isinstance(v, Load)]
         for load in sorted(loads, key=lambda load: load.input):
             number = load.input
             kind = MEMORY_TYPES[self.loop.inputs[number].dtype]
@@ -71,9 +77,9 @@ class ValuePrinter:
     def _declare_row(self, row: Row) -> None:
         """What the values of a load use of the run-time table."""
         walked = {"s%d_%d" % (row.load.input, self.loop.axes.index(axis))
-                  for axis in row.load.axes if axis != row.unit_axis}
+                  for axis in row.load.walked if axis != row.unit_axis}
         for place, name in enumerate(row.names(), row.start):
-            if name in walked or name.startswith(("low", "high")):
+            if name in walked:
                 self.put("const int64_t %s = args->strides[%d];" % (name, place))
 
     def is_inline(self, value: Value) -> bool:
@@ -110,6 +116,8 @@ class ValuePrinter:
         if isinstance(value, Load):
             text = self._guarded(value, "in%d[%s]" % (value.input, self._load_offset(value)))
             text += " != 0" if value.dtype == "bool" else ""
+        elif isinstance(value, Inside):
+            text = "{0} >= low{1} & {0} < high{1}".format(self.point[value.axes[0]], value.number)
         elif isinstance(value, Index):
             text = "(%s)%s" % (self.c_type(value), self.point[value.axes[0]])
         else:
@@ -180,20 +188,16 @@ class ValuePrinter:
     def _load_offset(self, value: Load) -> str:
         row = self.rows.get(value.input)
         if row is None:
-            return self._dense(value.axes)
+            return self._dense(value.walked)
         terms = [self.point[axis] if axis == row.unit_axis else
                  "%s * s%d_%d" % (self.point[axis], value.input, self.loop.axes.index(axis))
-                 for axis in value.axes]
+                 for axis in value.walked]
         return " + ".join(terms) or "0"
 
     def _guarded(self, value: Load, text: str) -> str:
-        """`text`, or 0 where a guarded axis is outside of the input."""
-        row = self.rows.get(value.input)
-        tests = []
-        for axis in row.guards if row else ():
-            ends = (value.input, self.loop.axes.index(axis))
-            tests.append("{0} >= low{1}_{2} & {0} < high{1}_{2}".format(self.point[axis], *ends))
-        return "(%s ? %s : 0)" % (" & ".join(tests), text) if tests else text
+        """`text`, or 0 where the load reads nothing."""
+        tests = " & ".join(self.expr(name) for name in value.when)
+        return "(%s ? %s : 0)" % (tests, text) if tests else text
 
 
 def _op(value: Value) -> str:

@@ -91,7 +91,7 @@ def print_infer_shape(spec: str, loop: LoopKernel, name: str) -> str:
     a spec that cannot be read or a type that GE has not.
     """
     try:
-        groups, inputs, outputs, fixed = parse_spec(spec)
+        groups, inputs, outputs, fixed, _ = parse_spec(spec)
     except ValueError:
         raise ScheduleError("shape spec %r cannot be read" % spec, stage="infer shape") from None
     count = len(groups)

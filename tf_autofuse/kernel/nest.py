@@ -140,11 +140,7 @@ def _build_nest(
 
 @dataclass(frozen=True)
 class Row:
-    """The row of a load in the run-time table, which begins at number `start`.
-
-    For each of the `guards` the row holds two numbers: the first coordinate inside and the one
-    behind the last.
-    """
+    """The row of a load in the run-time table, which begins at number `start`."""
 
     load: Load
     start: int
@@ -159,19 +155,10 @@ class Row:
         """Place of the offset of the first point."""
         return self.start + len(self.axes)
 
-    @property
-    def guards(self) -> Tuple[str, ...]:
-        """The guarded axes in the order of their numbers."""
-        return tuple(d.axis for d in self.load.dims if d.guarded and d.axis is not None)
-
     def names(self) -> List[str]:
         """A name for every number of the row."""
         number = self.load.input
-        found = ["s%d_%d" % (number, at) for at in range(len(self.axes))] + ["o%d" % number]
-        for axis in self.guards:
-            at = self.axes.index(axis)
-            found += ["low%d_%d" % (number, at), "high%d_%d" % (number, at)]
-        return found
+        return ["s%d_%d" % (number, at) for at in range(len(self.axes))] + ["o%d" % number]
 
     @property
     def unit_axis(self) -> Optional[str]:
@@ -187,3 +174,11 @@ def runtime_rows(loop: LoopKernel) -> Dict[int, Row]:
         rows[load.input] = Row(load, start, loop.axes)
         start += len(rows[load.input].names())
     return rows
+
+
+def table_names(loop: LoopKernel) -> List[str]:
+    """A name for every number of the run-time table: rows, then the ends of intervals."""
+    found = [name for row in runtime_rows(loop).values() for name in row.names()]
+    for number in range(len(loop.insides)):
+        found += ["low%d" % number, "high%d" % number]
+    return found

@@ -8,6 +8,7 @@ from tf_autofuse.loop.ir import (
     Const,
     Dim,
     Index,
+    Inside,
     Load,
     LoopKernel,
     Map,
@@ -19,7 +20,7 @@ from tf_autofuse.loop.ir import (
 )
 from tf_autofuse.loop.source import TensorRef
 from tf_autofuse.loop.spec import input_dims
-from tf_autofuse.loop.windows import Window, guarded, unit_step
+from tf_autofuse.loop.windows import Window, unit_step
 
 Layout = Sequence[Tuple[Optional[int], bool, Tuple[Window, ...]]]
 """How a tensor is walked: per dim the axis id, whether it may be broadcast, and windows."""
@@ -48,6 +49,7 @@ class Finisher:
             lowering._nodes[i].data[0]: number for number, i in enumerate(loads)
         }
         self._values: Dict[int, Value] = {}
+        self._intervals: List[Tuple[int, int]] = []
 
     def build(self, outputs: Sequence[TensorRef]) -> LoweredKernel:
         for number, index in enumerate(self._live):
@@ -64,7 +66,8 @@ class Finisher:
             for i, tensor in enumerate(tensors)
         )
         body = tuple(self._values[index] for index in self._live)
-        kernel = LoopKernel(params, results, self._order, body, stores, self._fixed(body))
+        kernel = LoopKernel(params, results, self._order, body, stores, self._fixed(body),
+                            tuple(self._intervals))
         self._check_bound(kernel)
         sizes = tuple(self._low.size(root) for root in self._names)
         return LoweredKernel(kernel, tuple(refs), tuple(outputs), sizes)
@@ -116,13 +119,10 @@ class Finisher:
                 apart = apart or bool(windows)
                 continue
             leaves = self._leaves(axis)
-            if guarded(windows) and len(leaves) > 1:
-                raise Unsupported("a reshape of a dim that was padded",
-                                  node=self._live_origin(), code="MOVE")
             for number, leaf in reversed(list(enumerate(leaves))):
                 loose = not unit_step(windows) or (apart and number == len(leaves) - 1)
                 dims.append(Dim(self._names[leaf], maybe, number > 0,
-                                () if number else windows, loose, guarded(windows)))
+                                () if number else windows, loose))
             apart = False
         return tuple(reversed(dims))
 
@@ -138,17 +138,22 @@ class Finisher:
             number, layout = node.data
             dims = self._dims(layout)
             axes = self._axes(node.axes)
-            walked = tuple(dim.axis for dim in dims if dim.axis is not None)
-            moved = walked != axes or any(dim.windows for dim in dims)
+            walked = [dim.axis for dim in dims if dim.axis is not None]
+            in_order = walked == [axis for axis in self._order if axis in walked]
+            moved = not in_order or any(dim.windows for dim in dims)
             return Load(name, node.dtype, axes, input=self._input_number[number], dims=dims,
-                        moved=moved, **common)
+                        moved=moved, when=args, **common)
         if node.kind == "const":
             return Const(name, node.dtype, (), value=node.data, **common)
+        if node.kind in ("index", "inside") and len(self._leaves(node.axes[0])) > 1:
+            raise Unsupported("a position along a dim that a reshape cuts",
+                              node=node.origin, code="RESHAPE")
         if node.kind == "index":
-            if len(self._leaves(node.data)) > 1:
-                raise Unsupported("a position along a dim that a reshape cuts",
-                                  node=node.origin, code="RESHAPE")
             return Index(name, node.dtype, self._axes(node.axes), **common)
+        if node.kind == "inside":
+            self._intervals.append(node.data[1:])
+            return Inside(name, node.dtype, self._axes(node.axes),
+                          number=len(self._intervals) - 1, **common)
         if node.kind == "reduce":
             return self._reduce(name, node, args)
         domain = {axis for index in node.args for axis in self._values[index].axes}

@@ -13,6 +13,7 @@ from tf_autofuse.loop.functions import trunc_div
 from tf_autofuse.loop.ir import (
     Const,
     Index,
+    Inside,
     Load,
     LoopKernel,
     Map,
@@ -66,11 +67,14 @@ def run(
     rows = runtime_rows(kernel, table)
     with np.errstate(all="ignore"):
         for value in kernel.body:
-            if isinstance(value, Load) and value.moved:
+            if isinstance(value, Load) and (value.moved or value.when):
                 shape = np.shape(inputs[value.input])
                 row = rows.get(value.input) or _row(kernel, value, shape, sizes)
+                there = [env[name] for name in value.when]
                 env[value.name] = decode(
-                    move(value, inputs[value.input], row, kernel.axes, sizes), value.dtype)
+                    move(value, inputs[value.input], row, kernel.axes, sizes, there), value.dtype)
+            elif isinstance(value, Inside):
+                env[value.name] = inside_of(kernel, value, sizes, table)
             else:
                 env[value.name] = _evaluate(kernel, value, env, inputs, sizes)
     outputs: List[np.ndarray] = [np.empty(0)] * len(kernel.outputs)
@@ -86,15 +90,26 @@ def runtime_rows(
     rows: Dict[int, List[int]] = {}
     at = 0
     for load in kernel.runtime_loads if table is not None else ():
-        width = row_width(load, len(kernel.axes))
+        width = len(kernel.axes) + 1
         rows[load.input] = [int(number) for number in (table or ())[at:at + width]]
         at += width
     return rows
 
 
-def row_width(load: Load, axes: int) -> int:
-    """Numbers in the row of a load: strides, offset, and two for each guarded dim."""
-    return axes + 1 + 2 * sum(dim.guarded for dim in load.dims)
+def inside_of(
+    kernel: LoopKernel, value: Inside, sizes: Dict[str, int], table: Optional[Sequence[int]]
+) -> np.ndarray:
+    """An interval as an array over the kernel axes (1 where it does not vary)."""
+    (axis,), size = value.axes, sizes[value.axes[0]]
+    if kernel.intervals:
+        before, behind = kernel.intervals[value.number]
+        first, last = before, size - behind
+    else:
+        ends = [int(number) for number in table or ()][-2 * len(kernel.insides):]
+        first, last = ends[2 * value.number:2 * value.number + 2]
+    points = np.arange(size)
+    shape = [-1 if other == axis else 1 for other in kernel.axes]
+    return ((points >= first) & (points < last)).reshape(shape)
 
 
 def _row(
@@ -107,21 +122,21 @@ def _row(
 
 
 def move(
-    load: Load, array: np.ndarray, row: Sequence[int], axes: Sequence[str], sizes: Dict[str, int]
+    load: Load, array: np.ndarray, row: Sequence[int], axes: Sequence[str], sizes: Dict[str, int],
+    guards: Sequence[np.ndarray] = (),
 ) -> np.ndarray:
-    """A moved load as an array over `axes` (1 where it does not vary), in memory form."""
+    """A moved load as an array over `axes` (1 where it does not vary), in memory form; it reads
+    nothing where one of `guards` is false."""
     flat = np.ascontiguousarray(array).reshape(-1)
     where = np.full([1] * len(axes), row[len(axes)], np.int64)
     there = np.ones([1] * len(axes), bool)
-    guards = [dim.axis for dim in load.dims if dim.guarded]
     for at, axis in enumerate(axes):
-        if axis not in load.axes:
-            continue
-        points = np.arange(sizes[axis]).reshape([-1 if i == at else 1 for i in range(len(axes))])
-        where = where + points * row[at]
-        if axis in guards:
-            place = len(axes) + 1 + 2 * guards.index(axis)
-            there = there & (points >= row[place]) & (points < row[place + 1])
+        if axis in load.walked:
+            points = np.arange(sizes[axis])
+            where = where + points.reshape([-1 if i == at else 1 for i in range(len(axes))]) * (
+                row[at])
+    for guard in guards:
+        there = there & guard
     shape = np.broadcast(where, there).shape
     there = np.broadcast_to(there, shape)
     result = np.zeros(shape, flat.dtype)

@@ -35,9 +35,8 @@ class Dim:
     either the size of the axis or 1 (a broadcast that only the run-time shape decides). `joined`
     marks a further, inner factor of the dimension before: [a0*a1] is one dimension. `windows` say
     which part of the dimension (of all its factors) is walked. Only loads have `maybe` dims and
-    windows, and the marks that stay when axes are merged and windows are gone: `loose` (neighbours
-    along the axis are no neighbours in the dimension) and `guarded` (points outside of the
-    dimension read zeros).
+    windows, and the mark `loose` that stays when axes are merged and windows are gone: neighbours
+    along the axis are no neighbours in the dimension.
     """
 
     axis: Optional[str]
@@ -45,16 +44,15 @@ class Dim:
     joined: bool = False
     windows: Tuple[Window, ...] = ()
     loose: bool = False
-    guarded: bool = False
 
     def __str__(self) -> str:
         text = (self.axis or "-") + "".join(map(str, self.windows))
-        return text + "?" * self.maybe + "~" * self.loose + "!" * self.guarded
+        return text + "?" * self.maybe + "~" * self.loose
 
     @property
     def plain(self) -> bool:
         """Whether the axis walks the whole dimension as it lies."""
-        return not (self.maybe or self.windows or self.loose or self.guarded)
+        return not (self.maybe or self.windows or self.loose)
 
 
 def print_dims(dims: Sequence[Dim]) -> str:
@@ -107,12 +105,23 @@ class Load(Value):
     """Element of input number `input` at the point; `dims` gives the memory layout.
 
     The dims of a `moved` load stand in another order than the axes, or have windows: where its
-    elements lie is said by the run-time table of the kernel.
+    elements lie is said by the run-time table of the kernel. A load is zero, and reads nothing,
+    where one of the `Inside` values `when` is false; it varies along their axes, too.
     """
 
     input: int = 0
     dims: Tuple[Dim, ...] = ()
     moved: bool = False
+    when: Tuple[str, ...] = ()
+
+    @property
+    def args(self) -> Tuple[str, ...]:
+        return self.when
+
+    @property
+    def walked(self) -> Tuple[str, ...]:
+        """The axes of the dims, in their order."""
+        return tuple(dim.axis for dim in self.dims if dim.axis is not None)
 
 
 @dataclass(frozen=True)
@@ -125,6 +134,17 @@ class Const(Value):
 @dataclass(frozen=True)
 class Index(Value):
     """The coordinate along the one axis of its domain, in an integer type."""
+
+
+@dataclass(frozen=True)
+class Inside(Value):
+    """Whether the coordinate along the one axis of its domain is inside of interval `number`.
+
+    The run-time table ends with the intervals: the first coordinate of each, and the one behind
+    the last.
+    """
+
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -174,7 +194,8 @@ class LoopKernel:
     """One cluster: parameters, axes in loop order, values in order of computation, stores.
 
     `fixed` holds sizes of axes that a run-time shape alone does not tell: factors of a dimension,
-    and axes that no input has.
+    and axes that no input has. `intervals` are those of the `Inside` values: how many coordinates
+    of the axis lie before and behind each. Kernels with merged axes have neither.
     """
 
     inputs: Tuple[Param, ...]
@@ -183,6 +204,7 @@ class LoopKernel:
     body: Tuple[Value, ...]
     stores: Tuple[Store, ...]
     fixed: Tuple[Tuple[str, int], ...] = ()
+    intervals: Tuple[Tuple[int, int], ...] = ()
 
     def value(self, name: str) -> Value:
         """The value called `name`; KeyError when there is none."""
@@ -207,9 +229,14 @@ class LoopKernel:
     def runtime_loads(self) -> Tuple[Load, ...]:
         """Loads with a row in the run-time table, in order of their inputs.
 
-        A row holds the stride along every axis, the offset of the first point, and for each
-        guarded dim the first coordinate inside and the one behind the last.
+        A row holds the stride along every axis and the offset of the first point.
         """
         loads = [v for v in self.body if isinstance(v, Load)
                  and (v.moved or any(d.maybe for d in v.dims))]
         return tuple(sorted(loads, key=lambda load: load.input))
+
+    @property
+    def insides(self) -> Tuple[Inside, ...]:
+        """The `Inside` values in order of their intervals."""
+        found = [value for value in self.body if isinstance(value, Inside)]
+        return tuple(sorted(found, key=lambda value: value.number))

@@ -36,7 +36,8 @@ class _Node(NamedTuple):
     """A value under construction; axis ids are resolved when the kernel is finished.
 
     `data` is the (number of the input, layout) of a load, the value of a constant, the axis of an
-    index, the reduced axes of a reduction.
+    index, (axis, before, behind) of an interval, the reduced axes of a reduction. The `args` of a
+    load are the intervals outside of which it reads nothing.
     """
 
     kind: str
@@ -72,7 +73,7 @@ class Lowering:
         self._tensors: Dict[TensorRef, Tensor] = {}
         self._inputs: List[TensorRef] = []
         self._known: Dict[tuple, int] = {}
-        self._loads: Dict[Tuple[TensorRef, tuple], int] = {}
+        self._loads: Dict[tuple, int] = {}
         self.axes = AxisTable()
         self._origin = ""
 
@@ -112,18 +113,20 @@ class Lowering:
         layout = tuple((axis, False, ()) for axis in dims)
         return Tensor(self._new_load(ref, info.dtype, layout), info.dtype, dims)
 
-    def _new_load(self, ref: TensorRef, dtype: str, layout) -> int:
-        known = self._loads.get((ref, layout))
+    def _new_load(self, ref: TensorRef, dtype: str, layout, when: Tuple[int, ...] = ()) -> int:
+        known = self._loads.get((ref, layout, when))
         if known is None:
             self._inputs.append(ref)
-            axes = tuple(axis for axis, _, _ in layout if axis is not None)
+            axes = [axis for axis, _, _ in layout if axis is not None]
+            axes += [axis for guard in when for axis in self._nodes[guard].axes]
             data = (len(self._inputs) - 1, layout)
-            known = self._loads[(ref, layout)] = self._append("load", "", (), dtype, axes, data)
+            known = self._append("load", "", when, dtype, tuple(dict.fromkeys(axes)), data)
+            self._loads[(ref, layout, when)] = known
         return known
 
-    def load_again(self, number: int, node: _Node, layout: Layout) -> int:
-        """The input that the load `node` reads, walked in another way."""
-        return self._new_load(self._inputs[number], node.dtype, layout)
+    def load_again(self, node: _Node, layout: Layout, when: Tuple[int, ...]) -> int:
+        """The input that the load `node` reads, walked in another way, where `when` says."""
+        return self._new_load(self._inputs[node.data[0]], node.dtype, layout, when)
 
     # ---- values ----------------------------------------------------------------------------
 
@@ -138,6 +141,13 @@ class Lowering:
             return self.const(0, dtype)
         dims = tuple(a if p == position else None for p, a in enumerate(tensor.dims))
         return Tensor(self._append("index", "", (), dtype, (axis,), axis), dtype, dims)
+
+    def inside(self, axis: int, before: int, behind: int, rank: int, place: int) -> Tensor:
+        """Whether the coordinate along `axis`, the dim at `place` of `rank` dims, has at least
+        `before` coordinates before it and `behind` ones behind it."""
+        data = (axis, before, behind)
+        dims = tuple(axis if p == place else None for p in range(rank))
+        return Tensor(self._append("inside", "", (), "bool", (axis,), data), "bool", dims)
 
     def map(self, op: str, args: Sequence[Tensor], dtype: Optional[str] = None) -> Tensor:
         """Element-wise `op`; operands of different shape are broadcast. `dtype` of the result."""
@@ -294,7 +304,7 @@ class Lowering:
                 node=self._origin,
                 code="RUNTIME_BROADCAST",
             )
-        number, layout = node.data
+        _, layout = node.data
         dims = list(tensor.dims)
         old, dims[position] = dims[position], axis
         places = [place for place, entry in enumerate(layout) if entry[0] == old]
@@ -305,7 +315,7 @@ class Lowering:
                 code="RUNTIME_BROADCAST",
             )
         again = layout[:places[0]] + ((axis, True, ()),) + layout[places[0] + 1:]
-        return Tensor(self.load_again(number, node, again), tensor.dtype, tuple(dims))
+        return Tensor(self.load_again(node, again, node.args), tensor.dtype, tuple(dims))
 
     # ---- the finished kernel ---------------------------------------------------------------
 

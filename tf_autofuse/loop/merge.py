@@ -54,7 +54,7 @@ def _side_by_side(dims: Tuple[Dim, ...], left: str, right: str) -> bool:
     return (
         first.axis == left
         and all(dim.axis is None for dim in dims[places[0] + 1:places[-1]])
-        and not (first.loose or first.guarded)
+        and not first.loose
         and second.plain
     )
 

@@ -7,11 +7,11 @@ changes is shared between the two.
 """
 from __future__ import annotations
 
-from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.ops import REFUSING
-from tf_autofuse.loop.windows import Window, guarded, unit_step
+from tf_autofuse.loop.windows import Walk, Window, narrow
 
 
 class Part(NamedTuple):
@@ -71,12 +71,11 @@ class _Taker:
             return self._load(node, parts)
         if node.kind == "index":
             return self._index(node, parts)
+        if node.kind == "inside":
+            return self._inside(node, parts)
         if node.kind == "reduce":
             over = {low.axes.root(axis) for axis in node.data}
             parts = {axis: part for axis, part in parts.items() if axis not in over}
-        if node.op in REFUSING and any(guarded([part.window]) for part in parts.values()):
-            raise Unsupported("%s may fail where there is nothing to read" % node.op,
-                              node=node.origin, code="MOVE")
         args = tuple(self.value(arg, parts) for arg in node.args)
         return low.append(node._replace(args=args, axes=self._axes(node, parts)))
 
@@ -89,15 +88,20 @@ class _Taker:
         return parts.get(root, Part(axis, _WHOLE))  # type: ignore[arg-type]
 
     def _load(self, node: Any, parts: Dict[int, Part]) -> int:
-        number, layout = node.data
         dims = []
-        for axis, maybe, windows in layout:
+        for axis, maybe, windows in node.data[1]:
             part = self._part(axis, parts)
             if part.window is not _WHOLE:
-                _check_window(node, maybe, windows, part.window)
+                if maybe:
+                    raise Unsupported("takes part of a dim that may be broadcast",
+                                      node=node.origin, code="RUNTIME_BROADCAST")
                 windows = windows + (part.window,)
             dims.append((part.axis, maybe, windows))
-        return self._low.load_again(number, node, tuple(dims))
+        when = tuple(self.value(guard, parts) for guard in node.args)
+        if any(self._low.node(guard).kind == "const" for guard in when):
+            raise Unsupported("takes one element of a dim that was padded", node=node.origin,
+                              code="MOVE")
+        return self._low.load_again(node, tuple(dims), when)
 
     def _index(self, node: Any, parts: Dict[int, Part]) -> int:
         """first + step * coordinate"""
@@ -114,16 +118,59 @@ class _Taker:
             index = node._replace(kind="map", op=op, args=args, data=None, axes=index.axes)
         return low.append(index)
 
+    def _inside(self, node: Any, parts: Dict[int, Part]) -> int:
+        """The interval in the coordinates of the part."""
+        axis, before, behind = node.data
+        part, size = self._part(axis, parts), self._low.size(axis)
+        if size < 0:
+            raise Unsupported("takes part of a padded dim of unknown size", node=node.origin,
+                              code="MOVE")
+        at = narrow(Walk(size, low=before, high=size - behind), part.window)
+        first, last = at.inside
+        if part.axis is None:
+            return self._low.append(node._replace(kind="const", axes=(), data=first < last))
+        data = (part.axis, first, at.size - last)
+        return self._low.append(node._replace(axes=(part.axis,), data=data))
+
 
 _WHOLE = Window("slice")
 
 
-def _check_window(node: Any, maybe: bool, windows: Sequence[Window], window: Window) -> None:
-    if maybe:
-        raise Unsupported("takes part of a dim that may be broadcast", node=node.origin,
-                          code="RUNTIME_BROADCAST")
-    if guarded(windows) and (guarded([window]) or not unit_step([window])):
-        raise Unsupported("pads or steps over a dim that was padded", node=node.origin,
-                          code="MOVE")
-    if guarded([window]) and not unit_step(windows):
-        raise Unsupported("pads a dim with steps", node=node.origin, code="MOVE")
+def guard(low: Any, tensor: Any, inside: Any, position: int) -> Any:
+    """The tensor with loads that read nothing where `inside` is false, a condition along the dim
+    at `position`: those that walk along the dim, or all if none does."""
+    axis = low.axes.root(tensor.dims[position])
+    varies = axis in {low.axes.root(a) for a in low.node(tensor.value).axes}
+    value = _Guard(low, inside.value, axis, varies).value(tensor.value)
+    return tensor._replace(value=value)
+
+
+class _Guard:
+    def __init__(self, low: Any, inside: int, axis: int, varying: bool):
+        self._low, self._inside, self._axis, self._varying = low, inside, axis, varying
+        self._known: Dict[int, int] = {}
+
+    def value(self, index: int) -> int:
+        """The value with its loads guarded."""
+        if index not in self._known:
+            self._known[index] = self._make(index)
+        return self._known[index]
+
+    def _make(self, index: int) -> int:
+        low = self._low
+        node = low.node(index)
+        if node.kind == "load":
+            walks = self._axis in {low.axes.root(axis) for axis in node.axes}
+            if self._varying and not walks:
+                return index
+            return low.load_again(node, node.data[1], node.args + (self._inside,))
+        args = tuple(self.value(arg) for arg in node.args)
+        if args == node.args:
+            return index
+        if node.op in REFUSING:
+            raise Unsupported("%s may fail where there is nothing to read" % node.op,
+                              node=node.origin, code="MOVE")
+        axes = node.axes
+        if self._axis not in {low.axes.root(axis) for axis in axes}:
+            axes = axes + (self._axis,)
+        return low.append(node._replace(args=args, axes=axes))

@@ -11,6 +11,10 @@ Dims are separated by `.`: `k` is axis k, `k?` axis k or 1, `-` is 1, `k*l` the 
 an input say which part of it is walked. Sizes that no shape tells are fixed:
 
     v1;axes=3;groups=0,1,1;fixed=2:64;in=0[::-1].1*2[1:-1:1];out=0.1.2;
+
+Intervals say how many coordinates of an axis lie before and behind those inside:
+
+    v1;axes=1;groups=0;inside=0:2:3;in=0[2|3];out=0;
 """
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ import re
 from typing import Dict, Iterable, List, NamedTuple, Sequence, Tuple
 
 from tf_autofuse.loop.ir import Dim, Load, LoopKernel, whole_dims
-from tf_autofuse.loop.windows import Window, guarded, parse_windows, walk
+from tf_autofuse.loop.windows import Window, parse_windows, walk
 
 
 def shape_spec(kernel: LoopKernel, groups: Sequence[int]) -> str:
@@ -28,10 +32,13 @@ def shape_spec(kernel: LoopKernel, groups: Sequence[int]) -> str:
     stores = sorted(kernel.stores, key=lambda store: store.output)
     outputs = [_spell(store.dims, index) for store in stores]
     fixed = ",".join("%s:%d" % (index[axis], size) for axis, size in kernel.fixed)
-    return "v1;axes=%d;groups=%s;%sin=%s;out=%s;" % (
+    inside = ",".join("%s:%d:%d" % ((index[value.axes[0]],) + interval)
+                      for value, interval in zip(kernel.insides, kernel.intervals))
+    return "v1;axes=%d;groups=%s;%s%sin=%s;out=%s;" % (
         len(kernel.axes),
         ",".join(str(group) for group in groups),
         "fixed=%s;" % fixed if fixed else "",
+        "inside=%s;" % inside if inside else "",
         "/".join(inputs),
         "/".join(outputs),
     )
@@ -137,16 +144,18 @@ class SpecDim(NamedTuple):
 
 
 class Spec(NamedTuple):
-    """Merged axis of every axis, dims of inputs and outputs, and fixed sizes by axis."""
+    """Merged axis of every axis, dims of inputs and outputs, fixed sizes by axis, and the axis of
+    each interval with the coordinates before and behind."""
 
     groups: List[int]
     inputs: List[List[SpecDim]]
     outputs: List[List[SpecDim]]
     fixed: Dict[int, int]
+    inside: List[Tuple[int, int, int]]
 
 
 _FORM = re.compile(
-    r"v1;axes=[0-9]{1,4};groups=[0-9,]*;(fixed=[0-9:,]*;)?"
+    r"v1;axes=[0-9]{1,4};groups=[0-9,]*;(fixed=[0-9:,]*;)?(inside=[0-9:,]*;)?"
     r"in=[]0-9.?*/s:|+of[-]*;out=[0-9.*/s-]*;?\Z"
 )
 
@@ -161,7 +170,11 @@ def parse_spec(text: str) -> Spec:
         raise ValueError(text)
     pairs = [word.split(":") for word in fields.get("fixed", "").split(",") if word]
     fixed = {int(axis): int(size) for axis, size in pairs}
-    return Spec(groups, _parse_tensors(fields["in"]), _parse_tensors(fields["out"]), fixed)
+    inside = []
+    for word in fields.get("inside", "").split(",") if "inside" in fields else []:
+        axis, before, behind = (int(number) for number in word.split(":"))
+        inside.append((axis, before, behind))
+    return Spec(groups, _parse_tensors(fields["in"]), _parse_tensors(fields["out"]), fixed, inside)
 
 
 def _parse_tensors(text: str) -> List[List[SpecDim]]:
@@ -187,12 +200,12 @@ def table_row(
     dims: Sequence[SpecDim], shape: Sequence[int], sizes: Sequence[int], groups: Sequence[int]
 ) -> List[int]:
     """Row of the run-time table for an input of `shape`, with the `sizes` of all axes: a stride for
-    each merged axis, the offset of the first point, and the coordinates inside of guarded dims.
+    each merged axis, and the offset of the first point.
 
     Axes that were merged lie side by side, so that the innermost of them gives the stride.
     """
     strides = [0] * (max(groups) + 1 if groups else 0)
-    inside, offset, pitch = [], 0, 1
+    offset, pitch = 0, 1
     for dim, size in reversed(list(zip(dims, shape))):
         at = walk(size, dim.windows)
         offset += at.start * pitch
@@ -201,7 +214,5 @@ def table_row(
             if strides[groups[axis]] == 0:
                 strides[groups[axis]] = step
             step *= sizes[axis]
-        if guarded(dim.windows):
-            inside.append(at.inside)
         pitch *= size
-    return strides + [offset] + [end for ends in reversed(inside) for end in ends]
+    return strides + [offset]

@@ -10,6 +10,7 @@ from tf_autofuse.loop.ir import (
     Const,
     Dim,
     Index,
+    Inside,
     Load,
     LoopKernel,
     Map,
@@ -29,6 +30,7 @@ def print_loop(kernel: LoopKernel, comments: bool = False) -> str:
     lines += ["  %s: %s" % (p.name, p.dtype) for p in kernel.inputs + kernel.outputs]
     lines.append(("  axes " + " ".join(kernel.axes)).rstrip())
     lines += ["  fixed %s=%d" % item for item in kernel.fixed]
+    lines += ["  interval %d|%d" % item for item in kernel.intervals]
     for value in kernel.body:
         note = "  # " + value.origin if comments and value.origin else ""
         lines.append("  %%%s = %s%s" % (value.name, _print_value(value), note))
@@ -40,11 +42,14 @@ def print_loop(kernel: LoopKernel, comments: bool = False) -> str:
 def _print_value(value: Value) -> str:
     if isinstance(value, Load):
         moved = " moved" if value.moved else ""
+        moved += " when " + " ".join("%" + name for name in value.when) if value.when else ""
         return "load in%d %s%s : %s" % (value.input, print_dims(value.dims), moved, value.dtype)
     if isinstance(value, Const):
         return "const %r : %s" % (value.value, value.dtype)
     if isinstance(value, Index):
         return "index %s : %s" % (value.axes[0], value.dtype)
+    if isinstance(value, Inside):
+        return "inside %d %s : %s" % (value.number, value.axes[0], value.dtype)
     assert isinstance(value, (Map, Reduce))
     args = " ".join("%" + name for name in value.args)
     over = " over " + " ".join(value.over) if isinstance(value, Reduce) else ""
@@ -61,6 +66,7 @@ def parse_loop(text: str) -> LoopKernel:
     outputs: List[Param] = []
     axes: Tuple[str, ...] = ()
     fixed: List[Tuple[str, int]] = []
+    intervals: List[Tuple[int, int]] = []
     body: List[Value] = []
     stores: List[Store] = []
     for number, raw in enumerate(text.splitlines(), 1):
@@ -77,12 +83,15 @@ def parse_loop(text: str) -> LoopKernel:
             axes = tuple(line.split()[1:])
         elif line.startswith("fixed "):
             fixed.append(_guarded(_parse_fixed, line, number))
+        elif line.startswith("interval "):
+            intervals.append(_guarded(_parse_interval, line, number))
         elif line.startswith("store "):
             stores.append(_guarded(_parse_store, line, number))
         else:
-            body.append(_in_order(_guarded(_parse_value, line, number), axes))
+            body.append(_in_order(_guarded(_parse_value, line, number), axes, body))
     return LoopKernel(
-        tuple(inputs), tuple(outputs), axes, tuple(body), tuple(stores), tuple(fixed)
+        tuple(inputs), tuple(outputs), axes, tuple(body), tuple(stores), tuple(fixed),
+        tuple(intervals),
     )
 
 
@@ -105,11 +114,12 @@ def _match(pattern: str, line: str, number: int):
     return match
 
 
-def _in_order(value: Value, axes: Tuple[str, ...]) -> Value:
-    """A moved load with its domain in kernel order."""
-    if not isinstance(value, Load) or not value.moved:
+def _in_order(value: Value, axes: Tuple[str, ...], before: List[Value]) -> Value:
+    """A load with the domain that its dims and what guards it give, in kernel order."""
+    if not isinstance(value, Load) or not (value.moved or value.when):
         return value
-    return replace(value, axes=tuple(axis for axis in axes if axis in value.axes))
+    found = set(value.axes).union(*[v.axes for v in before if v.name in value.when])
+    return replace(value, axes=tuple(axis for axis in axes if axis in found))
 
 
 def parse_dims(text: str) -> Tuple[Dim, ...]:
@@ -126,13 +136,17 @@ def _parse_fixed(line: str, number: int) -> Tuple[str, int]:
     return axis, int(size)
 
 
+def _parse_interval(line: str, number: int) -> Tuple[int, int]:
+    before, _, behind = line[len("interval "):].partition("|")
+    return int(before), int(behind)
+
+
 def _parse_dim(word: str, joined: bool) -> Dim:
-    m = re.match(r"(\w+|-)((?:\[[^\]]*\])*)(\??)(~?)(!?)$", word)
+    m = re.match(r"(\w+|-)((?:\[[^\]]*\])*)(\??)(~?)$", word)
     if m is None:
         raise IRError("dim %r cannot be read" % word, stage="loop text")
     axis = None if m.group(1) == "-" else m.group(1)
-    maybe, loose, inside = (bool(m.group(i)) for i in (3, 4, 5))
-    return Dim(axis, maybe, joined, parse_windows(m.group(2)), loose, inside)
+    return Dim(axis, bool(m.group(3)), joined, parse_windows(m.group(2)), bool(m.group(4)))
 
 
 def _parse_store(line: str, number: int) -> Store:
@@ -145,11 +159,16 @@ def _parse_value(line: str, number: int) -> Value:
     name, kind, rest, dtype = m.group(1), m.group(2), m.group(3), m.group(4)
     axes = tuple(a.strip() for a in (m.group(5) or "").split(",") if a.strip())
     if kind == "load":
-        load = _match(r"in(\d+) \[(.*)\]( moved)?", rest, number)
+        load = _match(r"in(\d+) \[(.*)\]( moved)?(?: when (.*))?", rest, number)
         dims = parse_dims(load.group(2))
         domain = tuple(d.axis for d in dims if d.axis)
         moved = load.group(3) is not None
-        return Load(name, dtype, domain, input=int(load.group(1)), dims=dims, moved=moved)
+        when = tuple(word.lstrip("%") for word in (load.group(4) or "").split())
+        return Load(name, dtype, domain, input=int(load.group(1)), dims=dims, moved=moved,
+                    when=when)
+    if kind == "inside":
+        interval, _, axis = rest.partition(" ")
+        return Inside(name, dtype, (axis,), number=int(interval))
     if kind == "index":
         return Index(name, dtype, (rest,))
     if kind == "const":

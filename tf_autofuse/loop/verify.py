@@ -6,8 +6,8 @@ from typing import Dict, NoReturn, Tuple
 from tf_autofuse.errors import IRError
 from tf_autofuse.loop.ir import (
     Const,
-    Dim,
     Index,
+    Inside,
     Load,
     LoopKernel,
     Map,
@@ -54,6 +54,9 @@ def _check_value(kernel: LoopKernel, value: Value, seen: Dict[str, Value]) -> No
     elif isinstance(value, Index):
         if len(value.axes) != 1 or value.dtype not in INTS:
             _bad(value, "an index has one axis and an integer type")
+    elif isinstance(value, Inside):
+        if len(value.axes) != 1 or value.dtype != "bool":
+            _bad(value, "an interval has one axis and is true or false")
     elif isinstance(value, Const):
         if value.axes:
             _bad(value, "a constant has no axes")
@@ -66,10 +69,14 @@ def _check_load(kernel: LoopKernel, value: Load) -> None:
         _bad(value, "input %d of %d" % (value.input, len(kernel.inputs)))
     if value.dtype != kernel.inputs[value.input].dtype:
         _bad(value, "dtype differs from in%d" % value.input)
-    axes = _dim_axes(value.dims)
-    if axes != value.axes and not (value.moved and sorted(axes) == sorted(value.axes)):
+    guards = {name: kernel.value(name) for name in value.when}
+    if any(not isinstance(guard, Inside) for guard in guards.values()):
+        _bad(value, "is guarded by something else than an interval")
+    domain = set(value.walked).union(*[guard.axes for guard in guards.values()])
+    in_order = value.moved or value.walked == _ordered(kernel, value.walked)
+    if domain != set(value.axes) or len(set(value.walked)) < len(value.walked) or not in_order:
         _bad(value, "dims %s do not give its domain" % print_dims(value.dims))
-    if not value.moved and any(dim.windows or dim.loose or dim.guarded for dim in value.dims):
+    if not value.moved and any(dim.windows or dim.loose for dim in value.dims):
         _bad(value, "has windows and is not moved")
     if any(dim.axis and not dim.loose and not unit_step(dim.windows) for dim in value.dims):
         _bad(value, "walks in steps and is not marked so")
@@ -127,10 +134,6 @@ def _check_store(kernel: LoopKernel, store: Store, seen: Dict[str, Value]) -> No
     plain = all(dim.plain for dim in store.dims) and store.axes == _ordered(kernel, store.axes)
     if not plain or not set(value.axes) <= set(store.axes):
         raise IRError("dims do not match the domain of the value", node=where, stage=STAGE)
-
-
-def _dim_axes(dims: Tuple[Dim, ...]) -> Tuple[str, ...]:
-    return tuple(dim.axis for dim in dims if dim.axis is not None)
 
 
 def _ordered(kernel: LoopKernel, axes) -> Tuple[str, ...]:

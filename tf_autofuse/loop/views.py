@@ -3,8 +3,7 @@
     Reshape [a, 1, b] -> [a, b]        dims of size 1 come and go
     Reshape [a, b * c] -> [a * b, c]   axes are products of others (`loop.axes`)
     BroadcastTo, Tile [1, b] -> [a, b] an axis appears along which the value does not change
-
-A broadcast costs nothing inside a kernel; it is refused where the kernel would have to write it.
+    Tile [b] -> [a * b]                the same, as the outer part of a dim
 """
 from __future__ import annotations
 
@@ -43,20 +42,27 @@ def lower_reshape(low, op: Operator, _: str):
 
 
 def lower_broadcast(low, op: Operator, _: str):
-    """Dims of size 1 (or missing in front) become as large as the result says."""
+    """Dims become as large as the result says: those of size 1, or missing in front, and others
+    by repeating them."""
     x = low.tensor(op.inputs[0])
     sizes = _out_dims(op)
     missing = len(sizes) - len(x.dims)
     dims: List[Optional[int]] = []
+    repeats = False
     for position, size in enumerate(sizes):
         axis = x.dims[position - missing] if position >= missing else None
         if axis is None:
             dims.append(None if size == 1 else low.new_axis(size))
-        elif low.size(axis) == size:
-            dims.append(axis)
-        else:
-            raise Unsupported("repeats a dim that is not 1", node=op.name, code="RESHAPE")
-    return x._replace(dims=tuple(dims))
+            continue
+        whole = low.size(axis)
+        if whole != size:
+            if min(size, whole) <= 0 or size % whole:
+                raise Unsupported("repeats a dim of unknown size", node=op.name, code="RESHAPE")
+            dims.append(low.new_axis(size // whole))
+            repeats = True
+        dims.append(axis)
+    x = x._replace(dims=tuple(dims))
+    return low.reshape(x, sizes) if repeats else x
 
 
 VIEW_RULES: Dict[str, Callable] = {

@@ -54,8 +54,13 @@ def walk(size: int, windows: Iterable[Window]) -> Walk:
     """What `windows` make of a dim of `size`; ValueError when one does not fit."""
     found = Walk(size)
     for window in windows:
-        found = _STEPS[window.kind](found, window)
+        found = narrow(found, window)
     return found
+
+
+def narrow(at: Walk, window: Window) -> Walk:
+    """The walk with one window more; ValueError when it does not fit."""
+    return _STEPS[window.kind](at, window)
 
 
 def _slice(at: Walk, window: Window) -> Walk:
@@ -142,8 +147,3 @@ def unit_step(windows: Iterable[Window]) -> bool:
     for window in windows:
         step *= window.step
     return step == 1
-
-
-def guarded(windows: Iterable[Window]) -> bool:
-    """Whether the part may be larger than the dim."""
-    return any(window.kind == "pad" for window in windows)

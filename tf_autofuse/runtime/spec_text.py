@@ -1,7 +1,7 @@
 """The shape spec of a fused node, read from its text; the Python twin of csrc/core/shape_spec.h."""
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Sequence
+from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 from tf_autofuse.errors import AutofuseError
 from tf_autofuse.loop.spec import SpecDim, in_table, parse_spec, table_row
@@ -19,12 +19,13 @@ class Bound(NamedTuple):
 
 
 class SpecText(NamedTuple):
-    """Dims of every input and output, and the merged axis of every axis."""
+    """As `loop.spec.Spec`, with what it means for given shapes."""
 
     groups: List[int]
     inputs: List[List[SpecDim]]
     outputs: List[List[SpecDim]]
     fixed: Dict[int, int]
+    inside: List[Tuple[int, int, int]]
 
     @classmethod
     def parse(cls, text: str) -> "SpecText":
@@ -45,6 +46,8 @@ class SpecText(NamedTuple):
         for dims, shape in zip(self.inputs, shapes):
             if in_table(dims):
                 table += table_row(dims, shape, sizes, self.groups)
+        for axis, before, behind in self.inside:
+            table += [before, sizes[axis] - behind]
         outputs = [
             [dim.size(dict(enumerate(sizes))) for dim in dims] for dims in self.outputs
         ]

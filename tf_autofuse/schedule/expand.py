@@ -10,7 +10,7 @@ from typing import Dict, List, Tuple
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import StepScalar
 from tf_autofuse.kernel.vector import SELECTABLE, VECTOR_OPS
-from tf_autofuse.loop.ir import Index, Load, LoopKernel, Map, Reduce
+from tf_autofuse.loop.ir import Index, Inside, LoopKernel, Map, Reduce
 from tf_autofuse.loop.ops import INTS
 from tf_autofuse.schedule.forms import INT_FORMS, REAL_FORMS
 
@@ -39,8 +39,8 @@ def missing_instruction(loop: LoopKernel) -> str:
     for value in loop.body:
         try:
             kind = register_type(value.dtype, value.name)
-            if isinstance(value, Load) and any(dim.guarded for dim in value.dims):
-                raise ScheduleError("no vector form of padding", stage="schedule")
+            if isinstance(value, Inside):
+                raise ScheduleError("no vector form of an interval", stage="schedule")
             if isinstance(value, Index):
                 raise ScheduleError("no vector form of a coordinate", stage="schedule")
             if isinstance(value, Map):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from tf_autofuse.kernel.ir import Kernel, Program, StorePart, walk_steps
-from tf_autofuse.kernel.nest import runtime_rows
+from tf_autofuse.kernel.nest import table_names
 from tf_autofuse.platforms import platform
 from tf_autofuse.tiling import form, rates, solve
 from tf_autofuse.tiling.cpp_text import SOLVER
@@ -39,7 +39,7 @@ def tiling_fields(kernel: Kernel) -> Tuple[str, ...]:
 
 def table_fields(kernel: Kernel) -> List[str]:
     """Fields that the numbers of the run-time table go to, in their order."""
-    return [name for row in runtime_rows(kernel.loop).values() for name in row.names()]
+    return table_names(kernel.loop)
 
 
 _NOTES = {

@@ -13,6 +13,7 @@ from tf_autofuse.loop.rules.activations import ACTIVATIONS
 from tf_autofuse.loop.rules.arithmetic import ARITHMETIC
 from tf_autofuse.loop.rules.elementwise import ELEMENTWISE
 from tf_autofuse.loop.rules.indexed import INDEXED
+from tf_autofuse.loop.rules.joins import JOINS
 from tf_autofuse.loop.rules.moves import MOVES
 from tf_autofuse.loop.rules.normalise import NORMALISE
 from tf_autofuse.loop.rules.quantize import QUANTIZE
@@ -21,6 +22,6 @@ from tf_autofuse.loop.rules.softmax import SOFTMAX
 from tf_autofuse.loop.views import VIEW_RULES
 
 RULES: Dict[str, Callable] = {}
-for _table in (ELEMENTWISE, ARITHMETIC, ACTIVATIONS, REDUCTIONS, SOFTMAX, INDEXED, MOVES,
-               NORMALISE, QUANTIZE, VIEW_RULES):
+for _table in (ELEMENTWISE, ARITHMETIC, ACTIVATIONS, REDUCTIONS, SOFTMAX, INDEXED, JOINS,
+               MOVES, NORMALISE, QUANTIZE, VIEW_RULES):
     RULES.update(_table)
