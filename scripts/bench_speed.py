@@ -31,6 +31,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--threads", nargs="*", type=int, default=[1, 2])
     command.add_argument("--rounds", type=int, default=11)
     command.add_argument("--no-xla", action="store_true", help="leave XLA out: it compiles")
+    command.add_argument(
+        "--cpu-time",
+        action="store_true",
+        help="count CPU time of the process: on a busy machine, with one thread, the time it would"
+        " take on an idle one",
+    )
     command.add_argument("--json", action="store_true", help="print JSON")
     command.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
 
@@ -56,7 +62,7 @@ def _run_worker(options: argparse.Namespace, threads: int) -> List[Row]:
     command += ["--worker", "--threads", str(threads), "--rounds", str(options.rounds)]
     command += ["--size"] + [str(size) for size in options.size]
     command += ["--shapes"] + options.shapes + ["--case"] + options.case
-    command += ["--no-xla"] * options.no_xla
+    command += ["--no-xla"] * options.no_xla + ["--cpu-time"] * options.cpu_time
     rows: List[Row] = []
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -116,7 +122,8 @@ def _measure(case: Any, size: int, dynamic: bool, options: argparse.Namespace) -
     calls["ours"] = contender()
     fused = sum(entry.calls for entry in tf_autofuse.report().kernels) - before
     calls["copy"] = _copy(moved_bytes(inputs, calls["tf"]()))
-    times = interleaved(calls, options.rounds)
+    clock = time.process_time if options.cpu_time else time.perf_counter
+    times = interleaved(calls, options.rounds, clock)
     return dict({name + "_us": 1e6 * seconds for name, seconds in times.items()}, fused=fused)
 
 
@@ -134,22 +141,26 @@ def _copy(moved: int) -> Callable[[], Any]:
     return lambda: np.copyto(target, source)
 
 
-def interleaved(calls: Dict[str, Callable[[], Any]], rounds: int) -> Dict[str, float]:
-    """Median seconds per call over rounds in which every contender runs in turn."""
+def interleaved(
+    calls: Dict[str, Callable[[], Any]],
+    rounds: int,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Dict[str, float]:
+    """Median seconds of `clock` per call over rounds in which every contender runs in turn."""
     repeat = {}
     for name, call in calls.items():
         call()
-        start = time.perf_counter()
+        start = clock()
         call()
-        spent = time.perf_counter() - start
+        spent = clock() - start
         repeat[name] = max(1, int(SAMPLE_SECONDS / max(spent, 1e-7)))
     times: Dict[str, List[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
-            start = time.perf_counter()
+            start = clock()
             for _ in range(repeat[name]):
                 call()
-            times[name].append((time.perf_counter() - start) / repeat[name])
+            times[name].append((clock() - start) / repeat[name])
     return {name: statistics.median(values) for name, values in times.items()}
 
 

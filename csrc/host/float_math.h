@@ -58,11 +58,11 @@ AF_INLINE float exp_tail(float r, float r_lo) {
   return fma_of(p * r, r, r_lo);
 }
 
-/* e^x = 2^k (1 + q) with q in [-0.3, 0.42]; |x| <= 110. */
-AF_INLINE Pair exp_parts(float x, int32_t* k) {
+/* e^x = 2^k (1 + q) with q in [-0.3, 0.42]; |x| <= 110. Not `exact` saves the low part of r. */
+AF_INLINE Pair exp_parts(float x, bool exact, int32_t* k) {
   Pair r;
   *k = reduce_exp(x, 0.0f, &r);
-  const float t = exp_tail(r.hi, 0.0f);
+  const float t = exp_tail(r.hi, exact ? r.lo : 0.0f);
   const float q = r.hi + t;
   return {q, (r.hi - q) + t};
 }
@@ -76,7 +76,7 @@ AF_INLINE float times_power(float y, int32_t n) {
 /* e^x for x <= 0 as a pair; results below the normal numbers are 0. */
 AF_INLINE Pair exp_below_one(float x) {
   int32_t k;
-  const Pair q = exp_parts(x < -104.0f ? -104.0f : x, &k);
+  const Pair q = exp_parts(x < -104.0f ? -104.0f : x, true, &k);
   const float s = power_of_two(k < -127 ? -127 : k);
   const float e = fma_of(s, q.hi, s);
   return {e, fma_of(s, q.hi, s - e)};
@@ -91,7 +91,7 @@ AF_INLINE float math_exp(float x) {
 /* (e^x - 1) / 2 for -18 <= x <= 89; halved, so that it does not overflow before its time. */
 AF_INLINE Pair half_expm1(float x) {
   int32_t k;
-  const Pair q = exp_parts(x, &k);
+  const Pair q = exp_parts(x, true, &k);
   const float s = power_of_two(k - 1);
   const float a = s - 0.5f;
   const float b = s * q.hi;
@@ -108,7 +108,7 @@ AF_INLINE float math_expm1(float x) {
 AF_INLINE float math_tanh(float x) {
   const float a = 2.0f * __builtin_fabsf(x);
   int32_t k;
-  const Pair q = exp_parts(a > 20.0f ? 20.0f : a, &k);
+  const Pair q = exp_parts(a > 20.0f ? 20.0f : a, false, &k);
   const float s = power_of_two(k);
   const float below = s - 1.0f, above = s + 1.0f;
   const float n = fma_of(s, q.hi, below), d = fma_of(s, q.hi, above);
