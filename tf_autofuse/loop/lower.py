@@ -169,7 +169,8 @@ class Lowering:
         self, op: str, tensor: Tensor, positions: Sequence[int], keep_dims: bool
     ) -> Tensor:
         """Reduce the dims at `positions`. Dims of size 1 reduce to themselves."""
-        over = tuple(tensor.dims[p] for p in positions if tensor.dims[p] is not None)
+        reduced = [tensor.dims[p] for p in positions]
+        over = tuple(axis for axis in reduced if axis is not None)
         dims = self._reduced_dims(tensor, positions, keep_dims)
         if not over:
             return Tensor(tensor.value, tensor.dtype, dims)
