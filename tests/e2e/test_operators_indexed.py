@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from accuracy import assert_as_accurate
 from harness import MODERN, check, run_graph, sample
 from opcheck import EVERY, FLOATS, INTEGERS, check_group, edges, has_kernel
 from tensorflow.python.ops import gen_array_ops as array_ops
@@ -192,3 +193,63 @@ def test_names_of_the_same_thing(dtype):
 def test_bias_add_of_the_first_version(dtype):
     check(lambda x, b: tf.abs(nn_ops.bias_add_v1(x, b)),
           [sample((4, 5, 9), dtype, 9), sample((9,), dtype, 10)])
+
+
+def batch_norm_arrays(shape, dtype):
+    """x, scale, offset, mean and variance."""
+    rng = np.random.RandomState(2)
+    x = (rng.randn(*shape) * 3).astype(tf.as_dtype(dtype).as_numpy_dtype)
+    vectors = [rng.randn(shape[-1]).astype("float32") for _ in range(3)]
+    return [x] + vectors + [np.exp(rng.randn(shape[-1])).astype("float32")]
+
+
+def batch_norm(x, scale, offset, mean, variance):
+    """What the operator means, in float64."""
+    x, scale, offset, mean, variance = (
+        a.astype("float32").astype("float64") for a in (x, scale, offset, mean, variance))
+    return (x - mean) / np.sqrt(variance + np.float32(1e-3)) * scale + offset
+
+
+VERSIONS = ["", "V2", "V3"]
+
+
+@pytest.mark.skipif(not MODERN, reason="no `tf.raw_ops`")
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_batch_norm_in_inference(dtype):
+    versions = [v for v in VERSIONS if has_kernel("FusedBatchNorm" + v, dtype)]
+    if not versions:
+        pytest.skip("no such kernel")
+
+    def build(x, scale, offset, mean, variance):
+        x = tf.maximum(x, x)
+        return [tf.nn.relu(getattr(tf.raw_ops, "FusedBatchNorm" + version)(
+            x=x, scale=scale, offset=offset, mean=mean, variance=variance, epsilon=1e-3,
+            is_training=False)[0]) for version in versions]
+
+    for shape in [(2, 5, 7, 19), (3, 1, 1, 8)]:
+        arrays = batch_norm_arrays(shape, dtype)
+        exact = np.maximum(batch_norm(*arrays), 0)
+        tf_autofuse.disable()
+        expected = run_graph(build, arrays)
+        tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+        got = run_graph(build, arrays)
+        tf_autofuse.disable()
+        for ours, theirs in zip(got, expected):
+            assert_as_accurate(ours, theirs, exact, dtype, False, True)
+        compare(build, arrays, {"float32": 1e-5, "float16": 1e-3, "bfloat16": 1e-2}[dtype])
+
+
+@pytest.mark.skipif(not MODERN, reason="no `tf.raw_ops`")
+def test_gradients_of_batch_norm_in_inference():
+    x, scale, _, mean, variance = batch_norm_arrays((2, 5, 7, 19), "float32")
+
+    def build(dy, x, scale, mean, variance):
+        found = []
+        for version in VERSIONS:
+            last = {"reserve_space_3": variance} if version == "V3" else {}
+            found += getattr(tf.raw_ops, "FusedBatchNormGrad" + version)(
+                y_backprop=tf.maximum(dy, dy), x=x, scale=scale, reserve_space_1=mean,
+                reserve_space_2=variance, epsilon=1e-3, is_training=False, **last)[:3]
+        return [tf.negative(result) for result in found]
+
+    compare(build, [(x[::-1] * 0.5).copy(), x, scale, mean, variance], 1e-5)

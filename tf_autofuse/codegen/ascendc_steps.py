@@ -268,9 +268,12 @@ class StepPrinter:
             args.append("AscendC::" + call)
             call, count = ("Compares" if op.scalar else "Compare"), "RoundUp(%s, %d)" % (count,
                                                                                        UNIT)
+        if op.words and ITEM_BYTES[self.buffer(step.dst).dtype] == 4:
+            args, count = ["%s.ReinterpretCast<int16_t>()" % arg for arg in args], count + " * 2"
         if op.mask == "in":
-            if self.buffer(step.dst).dtype == "int32":
-                view = "%s.ReinterpretCast<float>()"
+            other = {"int32": "float", "int16": "half"}.get(self.buffer(step.dst).dtype)
+            if other is not None:
+                view = "%s.ReinterpretCast<" + other + ">()"
                 args = [view % dst, srcs[0]] + [view % s for s in srcs[1:]]
             args.append("AscendC::SELMODE::VSEL_TENSOR_%s_MODE"
                         % ("SCALAR" if op.scalar else "TENSOR"))

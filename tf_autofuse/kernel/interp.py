@@ -33,7 +33,7 @@ from tf_autofuse.kernel.ir import (
     written,
 )
 from tf_autofuse.kernel.layout import task_order
-from tf_autofuse.kernel.vector import VECTOR_OPS
+from tf_autofuse.kernel.vector import CASTS, VECTOR_OPS
 from tf_autofuse.loop.interp import (
     compute_dtype,
     decode,
@@ -242,7 +242,7 @@ class _Machine:
 
     def _compute(self, step: Compute, sources: List[np.ndarray], dtype: str) -> np.ndarray:
         op = VECTOR_OPS[step.op]
-        if step.op in ("cast", "trunc"):
+        if step.op in CASTS:
             return _cast(sources[0], dtype, step.op)
         kind = sources[-1].dtype
         scalars = [np.array(self._scalar(step.scalar)).astype(kind)] if op.scalar else []
@@ -286,6 +286,6 @@ def _cast(array: np.ndarray, dtype: str, mode: str) -> np.ndarray:
     if kind.kind not in "iu" or array.dtype.kind != "f":
         return array.astype(kind)
     limits = np.iinfo(kind)
-    whole = (np.trunc if mode == "trunc" else np.rint)(array.astype(np.float64))
+    whole = CASTS[mode](array.astype(np.float64))
     inside = (whole >= limits.min) & (whole <= limits.max)
     return np.where(inside, whole, limits.min).astype(kind)

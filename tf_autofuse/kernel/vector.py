@@ -22,7 +22,8 @@ class VectorOp:
     """`call`: Ascend C name. `scalar`: takes a scalar. `mask`: 'out', 'in' or ''.
 
     `mode`: how a Cast rounds, where the pair of types does not say. `scratch`: bytes that the call
-    wants at least for the type that wants most; calls are faster with more.
+    wants at least for the type that wants most; calls are faster with more. `words`: the call works
+    on words of 16 bits, so that wider types are two elements each.
     """
 
     arity: int
@@ -34,6 +35,7 @@ class VectorOp:
     in_place: bool = True
     mode: str = ""
     scratch: int = 0
+    words: bool = False
 
 
 def _compare(function: Callable, mode: str, dtypes: FrozenSet[str] = REAL) -> VectorOp:
@@ -50,6 +52,14 @@ def _math(name: str, call: str, scratch: int) -> VectorOp:
     return VectorOp(1, REAL, wide(REAL_FUNCTIONS[name][1]), call, in_place=False, scratch=scratch)
 
 
+def _bits(arity: int, function: Callable, call: str) -> VectorOp:
+    return VectorOp(arity, frozenset(("int16", "int32")), function, call, words=True)
+
+
+def _shift(function: Callable, call: str) -> VectorOp:
+    return VectorOp(1, frozenset(("int16", "int32")), function, call, scalar=True)
+
+
 def _round(function: Callable, mode: str) -> VectorOp:
     return VectorOp(1, frozenset(("float32",)), function, "Cast", mode=mode)
 
@@ -64,6 +74,9 @@ VECTOR_OPS: Dict[str, VectorOp] = {
     "erfc": _math("erfc", "Erfc", 4096),
     "sin": _math("sin", "Sin", 2080),
     "cos": _math("cos", "Cos", 2080),
+    "tan": _math("tan", "Tan", 2560),
+    "power": VectorOp(2, frozenset(("float32",)), wide(np.power), "Power", in_place=False,
+                      scratch=1024),
     "floor": _round(np.floor, "FLOOR"),
     "ceil": _round(np.ceil, "CEIL"),
     "rint": _round(np.rint, "RINT"),
@@ -76,6 +89,13 @@ VECTOR_OPS: Dict[str, VectorOp] = {
     "min": VectorOp(2, NUMBER, np.minimum, "Min"),
     "adds": VectorOp(1, NUMBER, np.add, "Adds", scalar=True),
     "muls": VectorOp(1, NUMBER, np.multiply, "Muls", scalar=True),
+    "maxs": VectorOp(1, NUMBER, np.maximum, "Maxs", scalar=True),
+    "mins": VectorOp(1, NUMBER, np.minimum, "Mins", scalar=True),
+    "and": _bits(2, np.bitwise_and, "And"),
+    "or": _bits(2, np.bitwise_or, "Or"),
+    "not": _bits(1, np.invert, "Not"),
+    "shls": _shift(np.left_shift, "ShiftLeft"),
+    "shrs": _shift(np.right_shift, "ShiftRight"),
     "lt": _compare(np.less, "LT"),
     "gt": _compare(np.greater, "GT"),
     "le": _compare(np.less_equal, "LE"),
@@ -88,15 +108,22 @@ VECTOR_OPS: Dict[str, VectorOp] = {
     "ges": _compares(np.greater_equal, "GE"),
     "nes": _compares(np.not_equal, "NE"),
     "eqs": _compares(np.equal, "EQ"),
-    "select": VectorOp(3, SELECTABLE, np.where, "Select", mask="in", in_place=False),
+    "select": VectorOp(3, SELECTABLE | {"int16"}, np.where, "Select", mask="in", in_place=False),
     "selects": VectorOp(2, REAL, np.where, "Select", scalar=True, mask="in", in_place=False),
     "cast": VectorOp(1, NUMBER, np.asarray, "Cast", in_place=False),
     "trunc": VectorOp(1, NUMBER, np.trunc, "Cast", in_place=False, mode="TRUNC"),
+    "floor_to": VectorOp(1, NUMBER, np.floor, "Cast", in_place=False, mode="FLOOR"),
+    "ceil_to": VectorOp(1, NUMBER, np.ceil, "Cast", in_place=False, mode="CEIL"),
 }
-"""`cast` rounds to nearest even, `trunc` to an integer towards zero, `cut` stays float32.
-`selects` has the scalar for false."""
+"""`cast` rounds to nearest even; `trunc`, `floor_to` and `ceil_to` give an integer type, `cut`,
+`floor` and `ceil` float32. `selects` has the scalar for false."""
 
-NAN_NOTE = frozenset(("max", "min"))
+CASTS: Dict[str, Callable] = {
+    "cast": np.rint, "trunc": np.trunc, "floor_to": np.floor, "ceil_to": np.ceil,
+}
+"""How the instructions that change the type make a real number whole."""
+
+NAN_NOTE = frozenset(("max", "min", "maxs", "mins"))
 
 ROUND_MODES: Dict[str, Dict[str, str]] = {
     "float16": {"float32": "NONE", "int8": "NONE", "uint8": "NONE", "int16": "RINT",

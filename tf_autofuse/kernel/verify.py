@@ -25,7 +25,7 @@ from tf_autofuse.kernel.ir import (
     read,
     written,
 )
-from tf_autofuse.kernel.vector import ITEM_BYTES, ROUND_MODES, VECTOR_OPS
+from tf_autofuse.kernel.vector import CASTS, ITEM_BYTES, ROUND_MODES, VECTOR_OPS
 from tf_autofuse.loop import verify as loop_verify
 
 STAGE = "kernel"
@@ -147,7 +147,7 @@ class _Checker:
         if len({buffer.shape for buffer in buffers}) != 1:
             _bad(step.dst, "%s on buffers of different shapes" % step.op)
         dst, sources = buffers[-1], buffers[:-1]
-        if step.op in ("cast", "trunc"):
+        if step.op in CASTS:
             if dst.dtype not in ROUND_MODES.get(sources[0].dtype, {}):
                 _bad(step.dst, "no cast from %s to %s" % (sources[0].dtype, dst.dtype))
             return

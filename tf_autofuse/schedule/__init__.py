@@ -55,11 +55,11 @@ def _programs(loop: LoopKernel, nests: Tuple[Nest, ...], chip: Platform) -> Tupl
         variants[longest] = variants[longest][:-1]
     programs: List[Program] = []
     for number, (nest, names) in enumerate(zip(nests, variants)):
-        programs.append(build_program(loop, nest, number, names[0]))
+        programs.append(build_program(loop, nest, number, names[0], chip.lacks))
         _check_instructions(programs[-1], chip)
         for name in names[1:]:
             try:
-                program = build_program(loop, nest, number, name)
+                program = build_program(loop, nest, number, name, chip.lacks)
             except ScheduleError:
                 continue  # the first program runs for all sizes
             programs += [program] if fits(program, chip) else []

@@ -7,7 +7,7 @@ of a core have in common are held between them.
 """
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Callable, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import (
@@ -48,7 +48,9 @@ MAX_HELD = 3
 class Builder:
     """Steps and buffers of one program; `scope` is the list of steps being filled."""
 
-    def __init__(self, loop: LoopKernel, nest: Nest, number: int, variant: str) -> None:
+    def __init__(self, loop: LoopKernel, nest: Nest, number: int, variant: str,
+                 lacks: FrozenSet[str] = frozenset()) -> None:
+        self.lacks = lacks
         self.loop, self.nest, self.number, self.variant = loop, nest, number, variant
         self.by_name = {v.name: v for v in loop.body}
         self.index = {v.name: i for i, v in enumerate(loop.body)}
@@ -235,7 +237,7 @@ class Builder:
     def _map(self, value: Map) -> str:
         operands = [self.by_name[name] for name in value.operands]
         dtypes = tuple(v.dtype for v in operands)
-        form = expand(value.op, dtypes, value.dtype, value.name)
+        form = expand(value.op, dtypes, value.dtype, value.name, self.lacks)
         shape = self.shape(value.axes)
         if not form:
             return self.operand(operands[0].name, shape)
@@ -243,8 +245,8 @@ class Builder:
         names = {letter: self.operand(v.name, shape)
                  for letter, v in zip("abc", operands) if letter != scalar_at}
         for op, kind, dst, srcs, scalar in form:
-            names[dst] = self.new(kind, shape)
             sources = tuple(names[s] for s in srcs)
+            names[dst] = self.new(kind, shape)
             self.scope.append(Fill(names[dst], scalar) if op == "fill"
                               else Compute(op, names[dst], sources, scalar))
         return names["r"]
@@ -289,7 +291,7 @@ class Builder:
         assert isinstance(value, Reduce)
         self.origin = value.origin
         register = register_type(value.dtype, value.name)
-        if register not in ("float32", "float16", "int32") or value.dtype in ("int8", "uint8"):
+        if register not in ("float32", "float16", "int32"):
             raise ScheduleError("no vector reduction of %s" % value.dtype, node=value.name,
                                 stage="schedule")
         lanes = lanes and self.x in self.nest.reduced
@@ -300,10 +302,10 @@ class Builder:
         return acc
 
     def fold(self, name: str) -> str:
-        """The reduction that a walk does: a mean is a sum until the walk has ended."""
+        """What a walk does: a mean is a sum until the walk has ended; bools are 0 or 1."""
         value = self.by_name[name]
         assert isinstance(value, Reduce)
-        return "sum" if value.op == "mean" else value.op
+        return {"mean": "sum", "any": "max", "all": "min"}.get(value.op, value.op)
 
     def accumulate(self, value: Value, acc: str, operand: str = "") -> None:
         """Fold the operand of a reduction, or another buffer, into its accumulator."""

@@ -5,24 +5,21 @@ arithmetic; every bfloat16 is a float32), bool and 8-bit integers as float16 (ex
 """
 from __future__ import annotations
 
-from typing import Dict, List, Tuple
+from typing import Dict, FrozenSet, List, Tuple
 
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.ir import StepScalar
 from tf_autofuse.kernel.vector import SELECTABLE, VECTOR_OPS
 from tf_autofuse.loop.ir import Index, Inside, LoopKernel, Map, Reduce
 from tf_autofuse.loop.ops import INTS
-from tf_autofuse.schedule.forms import INT_FORMS, REAL_FORMS
+from tf_autofuse.schedule.forms import REAL_FORMS
+from tf_autofuse.schedule.int_forms import Instruction, int_form, wrapped
+from tf_autofuse.schedule.pieces import steps
 
 REGISTER: Dict[str, str] = {
     "float32": "float32", "float16": "float16", "bfloat16": "float32", "bool": "float16",
     "int32": "int32", "int16": "int16", "int8": "float16", "uint8": "float16", "int64": "int64",
 }
 MEMORY: Dict[str, str] = dict({name: name for name in REGISTER}, bool="uint8")
-
-Instruction = Tuple[str, str, str, Tuple[str, ...], StepScalar]
-"""(instruction, register type of the result, result, operands, scalar). `a`, `b`, `c` are the
-operands of the operation, `r` its result, other names are temporaries; type `mask` is a mask."""
 
 _TESTS = frozenset(name for name, op in VECTOR_OPS.items() if op.mask == "out")
 
@@ -54,16 +51,20 @@ def missing_instruction(loop: LoopKernel) -> str:
 
 
 def _check_reduce(value: Reduce, kind: str) -> None:
-    known = value.op in ("sum", "mean", "prod", "max", "min")
-    if not known or kind not in SELECTABLE or value.dtype in ("int8", "uint8", "bool"):
+    exact = value.op in ("max", "min", "all", "any")
+    known = exact or value.op in ("sum", "mean", "prod")
+    if not known or kind not in SELECTABLE or value.dtype in ("int8", "uint8") and not exact:
         raise ScheduleError("no vector reduction %s of %s" % (value.op, value.dtype),
                             stage="schedule")
 
 
-def expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str = "") -> List[Instruction]:
+def expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str = "",
+           lacks: FrozenSet[str] = frozenset()) -> List[Instruction]:
     """Instructions for `op` on operands of loop dtypes `dtypes` with result `dtype`.
 
-    Raises ScheduleError when the chip cannot do it.
+    (instruction, register type of the result, result, operands, scalar): `a`, `b`, `c` are the
+    operands of the operation, `r` its result, other names temporaries; type `mask` is a mask.
+    `lacks` are instructions to do without. Raises ScheduleError when the chip cannot do it.
     """
     if op == "cast":
         return _cast(dtypes[0], dtype, node)
@@ -71,25 +72,44 @@ def expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str = "") -> List
     if op in ("eq", "ne", "lt", "le", "gt", "ge"):
         return _compare(op, kind, node)
     if op == "select":
-        if kind not in SELECTABLE:
-            raise ScheduleError("no vector select for %s" % dtypes[-1], node=node,
-                                stage="schedule")
+        if kind not in VECTOR_OPS["select"].dtypes:
+            raise _missing("select", dtypes[-1], node)
         return [("nes", "mask", "m", ("a",), 0.0), ("select", kind, "r", ("m", "b", "c"), None)]
     if op in _LOGIC and dtypes[0] == "bool":
         return _LOGIC[op]
-    if dtypes[0] in ("int8", "uint8", "int64"):
-        raise ScheduleError("no vector form of %s for %s" % (op, dtypes[0]), node=node,
-                            stage="schedule")
-    if op in ("max", "min") and dtypes[0] not in INTS:
+    if dtypes[0] in INTS:
+        form = int_form(op, dtypes[0], len(dtypes))
+        if not form:
+            raise _missing(op, dtypes[0], node)
+        return form
+    if op in ("max", "min"):
         return _pick(op, kind, narrow=dtypes[0] != "float32")
-    form = (INT_FORMS if dtypes[0] in INTS else REAL_FORMS).get(op)
-    if form is None:
-        raise ScheduleError("no vector form of %s for %s" % (op, dtypes[0]), node=node,
-                            stage="schedule")
+    if op in _ROUNDINGS and _ROUNDINGS[op][0] in lacks:
+        return _rounded(_ROUNDINGS[op][1])
+    real = REAL_FORMS.get(op)
+    if real is None:
+        raise _missing(op, dtypes[0], node)
     return [
         (name, "mask" if name in _TESTS else kind, dst, srcs, scalar)
-        for name, dst, srcs, scalar in form
+        for name, dst, srcs, scalar in real
     ]
+
+
+def _missing(op: str, dtype: str, node: str) -> ScheduleError:
+    return ScheduleError("no vector form of %s for %s" % (op, dtype), node=node, stage="schedule")
+
+
+# Operation: the instruction on float32, and the one that rounds to int32.
+_ROUNDINGS = {"floor": ("floor", "floor_to"), "ceil": ("ceil", "ceil_to"),
+              "rint": ("rint", "cast"), "trunc": ("cut", "trunc")}
+
+
+def _rounded(instruction: str) -> List[Instruction]:
+    """Rounding by way of int32; from 2^23 on every float is whole. 0 keeps the sign of `a`."""
+    kinds = {"i": "int32", "m": "mask", "n": "mask"}
+    return [(name, kinds.get(dst, "float32"), dst, srcs, scalar) for name, dst, srcs, scalar in
+            steps("i = %s a; f = cast i; k = abs a; m = lts k 8388608.0; z = muls a 0.0"
+                  "; n = nes f 0.0; g = select n f z; r = select m g a" % instruction)]
 
 
 _LOGIC: Dict[str, List[Instruction]] = {
@@ -113,6 +133,9 @@ def _pick(op: str, kind: str, narrow: bool) -> List[Instruction]:
 def _compare(op: str, kind: str, node: str) -> List[Instruction]:
     if kind == "int32":
         return _compare_ints(op)
+    if kind == "int16":
+        return [("cast", "float32", "v", ("a",), None), ("cast", "float32", "w", ("b",), None),
+                (op, "mask", "m", ("v", "w"), None)] + _to_bool("m", False)
     if kind not in ("float16", "float32"):
         raise ScheduleError("no vector compare for %s" % kind, node=node, stage="schedule")
     return [(op, "mask", "m", ("a", "b"), None)] + _to_bool("m", False)
@@ -144,9 +167,13 @@ def _cast(source: str, target: str, node: str) -> List[Instruction]:
         return [("nes", "mask", "m", ("a",), 0.0)] + _to_bool("m", False)
     if target == "bfloat16" and source == "float32":
         return [("cast", "bfloat16", "t", ("a",), None), ("cast", "float32", "r", ("t",), None)]
-    if target == "bool" or target in ("int8", "uint8") and source != "bool":
+    if target == "bool":
         raise ScheduleError("no vector cast from %s to %s" % (source, target), node=node,
                             stage="schedule")
+    if target in ("int8", "uint8") and source != "bool":
+        return _to_bytes(start, target)
+    if (start, target) == ("int32", "int16"):
+        return wrapped("int16", "a", "r")
     path = _CAST_PATHS.get((start, end))
     if path is None:
         raise ScheduleError("no vector cast from %s to %s" % (source, target), node=node,
@@ -163,6 +190,19 @@ def _cast(source: str, target: str, node: str) -> List[Instruction]:
     return steps
 
 
+def _to_bytes(start: str, target: str) -> List[Instruction]:
+    """By way of int32, of which the low bits stay."""
+    form: List[Instruction] = []
+    source = "a"
+    if start == "int16":
+        form, source = [("cast", "float32", "u", ("a",), None)], "u"
+    if start != "int32":
+        cut = "cast" if start == "int64" else "trunc"
+        form.append((cut, "int32", "w", (source,), None))
+        source = "w"
+    return form + wrapped(target, source, "r")
+
+
 # Register types on the way; empty when the value stays as it is.
 _CAST_PATHS: Dict[Tuple[str, str], Tuple[str, ...]] = {
     ("float16", "float16"): (), ("float32", "float32"): (), ("int32", "int32"): (),
@@ -175,5 +215,5 @@ _CAST_PATHS: Dict[Tuple[str, str], Tuple[str, ...]] = {
     ("int16", "float32"): ("float32",), ("int16", "float16"): ("float16",),
     ("float16", "int64"): ("float32", "int64"), ("int64", "float16"): ("float32", "float16"),
     ("float16", "int16"): ("int16",), ("float32", "int16"): ("int16",),
-    ("int32", "int16"): ("int16",), ("int16", "int32"): ("float32", "int32"),
+    ("int16", "int32"): ("float32", "int32"),
 }

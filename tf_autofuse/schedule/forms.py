@@ -1,7 +1,6 @@
-"""Real and integer operations of the loop IR as vector instructions.
+"""Real operations of the loop IR as vector instructions.
 
-Operands are `a` and `b`, the result is `r`, other names are temporaries; a form is a list of
-(instruction, result, operands, scalar). The chip has no expm1 or log1p, and its own Rsqrt and
+The chip has no expm1 or log1p, and its own Rsqrt and
 Reciprocal are approximations, so these are composed of what is exact enough:
 
     expm1(-|x|) = 2 t / (1 - t) with t = tanh(-|x| / 2)
@@ -14,12 +13,11 @@ with fewer and in the end no right digits beyond. The signs of zeros are those o
 """
 from __future__ import annotations
 
-from typing import Dict, List, Tuple
+from typing import Dict
 
-from tf_autofuse.kernel.ir import StepScalar
 from tf_autofuse.loop.functions import SELU_SCALE, SELU_SCALE_ALPHA
-
-Form = List[Tuple[str, str, Tuple[str, ...], StepScalar]]
+from tf_autofuse.schedule.inverse_forms import INVERSE_FORMS
+from tf_autofuse.schedule.pieces import Form, expm1_below, keep_nan, log1p, of_finite, where
 
 
 def _one(name: str, operands: int) -> Form:
@@ -30,41 +28,6 @@ def _reciprocal(dst: str, of: str, one: float = 1.0) -> Form:
     return [("fill", dst + "1", (), one), ("div", dst, (dst + "1", of), None)]
 
 
-def _expm1_below(dst: str) -> Form:
-    """e^-|a| - 1"""
-    return [
-        ("abs", "x0", ("a",), None), ("muls", "x1", ("x0",), -0.5), ("tanh", "x2", ("x1",), None),
-        ("muls", "x3", ("x2",), 2.0), ("muls", "x4", ("x2",), -1.0), ("adds", "x5", ("x4",), 1.0),
-        ("div", dst, ("x3", "x5"), None),
-    ]
-
-
-def _log1p(dst: str, of: str) -> Form:
-    return [
-        ("adds", "y0", (of,), 1.0), ("adds", "y1", ("y0",), -1.0), ("ln", "y2", ("y0",), None),
-        ("div", "y3", (of, "y1"), None), ("mul", "y4", ("y2", "y3"), None),
-        ("nes", "ym", ("y1",), 0.0), ("select", "y5", ("ym", "y4", of), None),
-        # Above 1e30, where the quotient may be of infinities, 1 + x is x.
-        ("lts", "yn", (of,), 1e30), ("select", dst, ("yn", "y5", "y2"), None),
-    ]
-
-
-def _where(test: str, operand: str, yes: str, no: str) -> Form:
-    return [(test, "m", (operand,), 0.0), ("select", "r", ("m", yes, no), None)]
-
-
-def _keep_nan(name: str) -> Form:
-    """A call that may give a number for NaN."""
-    return [(name, "t", ("a",), None), ("eq", "m", ("a", "a"), None),
-            ("select", "r", ("m", "t", "a"), None)]
-
-
-def _of_finite(name: str) -> Form:
-    """A call whose result is NaN for infinities and NaN, which a - a tells from numbers."""
-    return [(name, "t", ("a",), None), ("sub", "d", ("a", "a"), None),
-            ("eq", "m", ("d", "d"), None), ("select", "r", ("m", "t", "d"), None)]
-
-
 _NO_NAN: Form = [("nes", "m", ("b",), 0.0), ("selects", "r", ("m", "p"), 0.0)]
 """The product `p` where `b` is not 0, else 0."""
 
@@ -73,8 +36,8 @@ REAL_FORMS: Dict[str, Form] = {
     "abs": _one("abs", 1), "exp": _one("exp", 1), "log": _one("ln", 1), "sqrt": _one("sqrt", 1),
     "tanh": _one("tanh", 1), "add": _one("add", 2), "sub": _one("sub", 2), "mul": _one("mul", 2),
     "div": _one("div", 2), "floor": _one("floor", 1), "ceil": _one("ceil", 1),
-    "rint": _one("rint", 1), "trunc": _one("cut", 1), "erf": _keep_nan("erf"),
-    "erfc": _keep_nan("erfc"), "sin": _of_finite("sin"), "cos": _of_finite("cos"),
+    "rint": _one("rint", 1), "trunc": _one("cut", 1), "erf": keep_nan("erf"),
+    "erfc": keep_nan("erfc"), "sin": of_finite("sin"), "cos": of_finite("cos"),
     "rsqrt": [("sqrt", "t", ("a",), None)] + _reciprocal("r", "t"),
     "sigmoid": [
         ("muls", "t", ("a",), -1.0), ("exp", "e", ("t",), None), ("adds", "d", ("e",), 1.0),
@@ -86,23 +49,23 @@ REAL_FORMS: Dict[str, Form] = {
         ("select", "r", ("k", "s", "a"), None),
     ],
     # e^x - 1 = -(e^-x - 1) e^x for x >= 0
-    "expm1": _expm1_below("q") + [
+    "expm1": expm1_below("q") + [
         ("exp", "e", ("a",), None), ("mul", "p", ("q", "e"), None), ("muls", "n", ("p",), -1.0),
         ("lts", "l", ("a",), 0.0), ("select", "s", ("l", "q", "n"), None),
-    ] + _where("nes", "a", "s", "a"),
-    "log1p": _log1p("r", "a"),
+    ] + where("nes", "a", "s", "a"),
+    "log1p": log1p("r", "a"),
     # The square of e^(|x| / 2), which does not overflow before cosh does
     "cosh": [
         ("abs", "t", ("a",), None), ("muls", "h", ("t",), 0.5), ("exp", "e", ("h",), None),
         ("muls", "f", ("e",), 0.5), ("mul", "g", ("f", "e"), None),
     ] + _reciprocal("i", "g", 0.25) + [("add", "r", ("g", "i"), None)],
-    "elu": _expm1_below("q") + _where("lts", "a", "q", "a"),
-    "selu": _expm1_below("q") + [
+    "elu": expm1_below("q") + where("lts", "a", "q", "a"),
+    "selu": expm1_below("q") + [
         ("muls", "y", ("q",), SELU_SCALE_ALPHA), ("muls", "z", ("a",), SELU_SCALE),
-    ] + _where("lts", "a", "y", "z"),
+    ] + where("lts", "a", "y", "z"),
     "softplus": [
         ("abs", "t", ("a",), None), ("muls", "n", ("t",), -1.0), ("exp", "e", ("n",), None),
-    ] + _log1p("q", "e") + [
+    ] + log1p("q", "e") + [
         ("gts", "m", ("a",), 0.0), ("selects", "p", ("m", "a"), 0.0),
         ("add", "r", ("q", "p"), None),
     ],
@@ -111,11 +74,11 @@ REAL_FORMS: Dict[str, Form] = {
     ],
     "mul_no_nan": [("mul", "p", ("a", "b"), None)] + _NO_NAN,
     "div_no_nan": [("div", "p", ("a", "b"), None)] + _NO_NAN,
-    "xdivy": [("div", "p", ("a", "b"), None)] + _where("nes", "a", "p", "a"),
+    "xdivy": [("div", "p", ("a", "b"), None)] + where("nes", "a", "p", "a"),
     "xlogy": [
         ("ln", "l", ("b",), None), ("mul", "p", ("a", "l"), None),
-    ] + _where("nes", "a", "p", "a"),
-    "xlog1py": _log1p("l", "b") + [("mul", "p", ("a", "l"), None)] + _where("nes", "a", "p", "a"),
+    ] + where("nes", "a", "p", "a"),
+    "xlog1py": log1p("l", "b") + [("mul", "p", ("a", "l"), None)] + where("nes", "a", "p", "a"),
     "tanh_grad": [
         ("mul", "t", ("a", "a"), None), ("muls", "u", ("t",), -1.0), ("adds", "v", ("u",), 1.0),
         ("mul", "r", ("b", "v"), None),
@@ -136,11 +99,11 @@ REAL_FORMS: Dict[str, Form] = {
     ] + _NO_NAN,
     "elu_grad": [
         ("adds", "t", ("b",), 1.0), ("mul", "p", ("a", "t"), None),
-    ] + _where("lts", "b", "p", "a"),
+    ] + where("lts", "b", "p", "a"),
     "selu_grad": [
         ("adds", "t", ("b",), SELU_SCALE_ALPHA), ("mul", "p", ("a", "t"), None),
         ("muls", "q", ("a",), SELU_SCALE),
-    ] + _where("lts", "b", "p", "q"),
+    ] + where("lts", "b", "p", "q"),
     "softplus_grad": [
         ("muls", "t", ("b",), -1.0), ("exp", "e", ("t",), None), ("adds", "d", ("e",), 1.0),
         ("div", "r", ("a", "d"), None),
@@ -150,9 +113,4 @@ REAL_FORMS: Dict[str, Form] = {
         ("div", "r", ("a", "e"), None),
     ],
 }
-INT_FORMS: Dict[str, Form] = {
-    "neg": [("muls", "r", ("a",), -1)],
-    "abs": [("muls", "t", ("a",), -1), ("max", "r", ("a", "t"), None)],
-    "add": _one("add", 2), "sub": _one("sub", 2), "mul": _one("mul", 2), "max": _one("max", 2),
-    "min": _one("min", 2),
-}
+REAL_FORMS.update(INVERSE_FORMS)

@@ -1,7 +1,7 @@
 """The vector programs of a loop nest, one for each variant."""
 from __future__ import annotations
 
-from typing import Tuple
+from typing import FrozenSet, Tuple
 
 from tf_autofuse.kernel.ir import SPLIT_VARIANTS, Program
 from tf_autofuse.kernel.nest import Nest
@@ -11,10 +11,14 @@ from tf_autofuse.schedule.slots import assign_slots
 from tf_autofuse.schedule.split import SplitBuilder
 
 
-def build_program(loop: LoopKernel, nest: Nest, number: int, variant: str) -> Program:
-    """A program of nest `number`; ScheduleError when the chip cannot run it."""
+def build_program(loop: LoopKernel, nest: Nest, number: int, variant: str,
+                  lacks: FrozenSet[str] = frozenset()) -> Program:
+    """A program of nest `number` without the instructions `lacks`, as far as others can stand in.
+
+    ScheduleError when the vector core cannot run it.
+    """
     kind = SplitBuilder if variant in SPLIT_VARIANTS else Builder
-    builder = kind(loop, nest, number, variant)
+    builder = kind(loop, nest, number, variant, lacks)
     steps = builder.build()
     return Program(nest, number, _template(nest), variant, builder.y, builder.x,
                    assign_slots(builder.buffers, steps), steps)
