@@ -48,7 +48,8 @@ _FLOOR = (
     "af = cast a; bf = cast b; qf = div af bf; q0 = trunc qf; p0 = mul q0 b; w0 = sub a p0;"
     "rf = cast w0; sf = div rf bf; q1 = trunc sf; q2 = add q0 q1; p1 = mul q1 b; w1 = sub w0 p1;"
     + _against("d", "w1", "b") + "q3 = add q2 d; db = and d b; w3 = add w1 db; v = sub w3 b;"
-    + _against("i", "v", "b") + "o = not i; q = sub q3 o; ob = and o b; w = sub w3 ob;"
+    + _nonzero("fz", "w3") + _against("i", "v", "b")  # 0 - b is b for the lowest b
+    + "io = not i; o = and fz io; q = sub q3 o; ob = and o b; w = sub w3 ob;"
 )
 # Where a quotient is not whole and negative, it is rounded up instead.
 _UP = _against("u", "w", "a") + "t = sub q u; ub = and u b; s = sub w ub;"
