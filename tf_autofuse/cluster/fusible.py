@@ -74,8 +74,9 @@ def _tensors(view: GraphView, node: ViewNode) -> Optional[FuseDecision]:
     first = view.infos[refs[min(info.first, len(refs) - 1)]]
     if first.dtype not in info.dtypes:
         return FuseDecision.no("DTYPE", "%s of %s" % (node.type, first.dtype))
-    if node.outputs[0].dtype not in ALL_DTYPES:
-        return FuseDecision.no("DTYPE", "%s to %s" % (node.type, node.outputs[0].dtype))
+    for output in node.outputs[: info.outputs]:
+        if output.dtype not in ALL_DTYPES:
+            return FuseDecision.no("DTYPE", "%s to %s" % (node.type, output.dtype))
     if any(port for port in node.consumers[info.outputs:]):
         return FuseDecision.no("MULTI_OUTPUT", "an output of %s that no kernel gives is used"
                                % node.name)

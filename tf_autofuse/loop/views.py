@@ -24,6 +24,11 @@ def lower_same(low, op: Operator, _: str):
     return low.tensor(op.inputs[0])
 
 
+def lower_each(low, op: Operator, _: str):
+    """Every tensor as it is."""
+    return [low.tensor(ref) for ref in op.inputs]
+
+
 def lower_ensure_shape(low, op: Operator, _: str):
     """The tensor itself, where its known dims leave nothing to be found out at run time."""
     x = low.tensor(op.inputs[0])
@@ -67,6 +72,7 @@ def lower_broadcast(low, op: Operator, _: str):
 
 VIEW_RULES: Dict[str, Callable] = {
     "same": lower_same,
+    "each": lower_each,
     "ensure_shape": lower_ensure_shape,
     "reshape": lower_reshape,
     "broadcast": lower_broadcast,

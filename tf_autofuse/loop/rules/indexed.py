@@ -1,4 +1,4 @@
-"""Rules that compare coordinates: bands and diagonals of matrices, ranks, buckets."""
+"""Rules of coordinates and labels: bands, diagonals, ranks, buckets, layouts, products by label."""
 from __future__ import annotations
 
 from typing import Callable, Dict
@@ -11,6 +11,7 @@ from tf_autofuse.loop.rules.common import args_of, const
 from tf_autofuse.loop.source import Operator
 
 _MOST_BOUNDARIES = 64
+_LONGEST_ROW = 256
 
 
 def _coordinates(low, x):
@@ -101,9 +102,74 @@ def lower_bucketize(low, op: Operator, _: str):
     return total
 
 
+def lower_bound(low, op: Operator, side: str):
+    """How many of a row's sorted values are below (`lower`) or not above (`upper`) each value."""
+    row, values = args_of(low, op)
+    if len(row.dims) != 2 or len(values.dims) != 2:
+        raise Unsupported("%s of other ranks than 2" % op.type, node=op.name, code="SHAPE")
+    if not 0 <= _size(low, row.dims[1]) <= _LONGEST_ROW:
+        raise Unsupported("a row that is better searched", node=op.name, code="SHAPE")
+    low.unify(row.dims[0], values.dims[0])
+    row = row._replace(dims=(row.dims[0], None, row.dims[1]))
+    values = values._replace(dims=values.dims + (None,))
+    if side == "lower":
+        found = low.map("lt", [row, values], "bool")
+    else:
+        found = low.map("not", [low.map("lt", [values, row], "bool")])
+    return low.reduce("sum", low.cast(found, op.attrs["dst_dtype"]), [2], False)
+
+
+def lower_dim_map(low, op: Operator, _: str):
+    """The position that a dim of one layout has in another."""
+    (x,) = args_of(low, op)
+    source, target = (op.attrs.get(name, default) for name, default in (
+        ("src_format", "NHWC"), ("dst_format", "NCHW")))
+    count = low.const(len(source), x.dtype)
+    negative = low.map("lt", [x, const(low, x, 0)], "bool")
+    x = low.map("select", [negative, low.map("add", [x, count]), x])
+    result = const(low, x, target.index(source[0]))
+    for position, letter in enumerate(source[1:], 1):
+        here = low.map("eq", [x, const(low, x, position)], "bool")
+        result = low.map("select", [here, const(low, x, target.index(letter)), result])
+    return result
+
+
+def lower_einsum(low, op: Operator, _: str):
+    """A product of at most two tensors, summed over labels; matrix products stay what they are."""
+    terms, _, result = str(op.attrs.get("equation", "")).replace(" ", "").partition("->")
+    labels = terms.split(",")
+    args = args_of(low, op)
+    order = max(labels, key=len)
+    plain = len(labels) == len(args) <= 2 and "." not in terms and all(
+        _within(text, order) for text in labels + [result])
+    if not plain or any(len(set(t)) != len(t) or len(t) != len(a.dims)
+                        for t, a in zip(labels, args)):
+        raise Unsupported("equation %s" % op.attrs.get("equation"), node=op.name, code="ATTR")
+    sizes: Dict[str, int] = {}
+    spread = []
+    for text, arg in zip(labels, args):
+        axes = dict(zip(text, arg.dims))
+        for label, axis in axes.items():
+            if sizes.setdefault(label, _size(low, axis)) != _size(low, axis):
+                raise Unsupported("sizes of %s differ" % label, node=op.name, code="SHAPE")
+        spread.append(low.widen(arg._replace(dims=tuple(axes.get(label) for label in order))))
+    product = spread[0] if len(spread) == 1 else low.map("mul", spread)
+    over = [position for position, label in enumerate(order) if label not in result]
+    return low.cast(low.reduce("sum", product, over, False), args[0].dtype)
+
+
+def _within(text: str, order: str) -> bool:
+    """Whether the labels of `text` are some of `order`, in that order."""
+    rest = iter(order)
+    return all(label in rest for label in text)
+
+
 INDEXED: Dict[str, Callable] = {
     "band_part": lower_band_part,
     "set_diag": lower_set_diag,
     "in_top_k": lower_in_top_k,
     "bucketize": lower_bucketize,
+    "bound": lower_bound,
+    "dim_map": lower_dim_map,
+    "einsum": lower_einsum,
 }

@@ -56,7 +56,31 @@ def lower_batch_norm_grad(low, op: Operator, _: str):
     return [dx, dscale, low.reduce("sum", wide, over, False)]
 
 
+def lower_global_norm(low, op: Operator, _: str):
+    """(x - mean) * (rsqrt(variance + epsilon) * gamma) + beta, of the first TensorFlow graphs."""
+    x, *vectors = args_of(low, op)
+    mean, variance, beta, gamma = (low.widen(v) for v in _by_channel(low, op, x, vectors))
+    epsilon = low.const(float(op.attrs["variance_epsilon"]), variance.dtype)
+    factor = low.map("rsqrt", [low.map("add", [variance, epsilon])])
+    if op.attrs["scale_after_normalization"]:
+        factor = low.map("mul", [factor, gamma])
+    centred = low.map("sub", [low.widen(x), mean])
+    return low.cast(low.map("add", [low.map("mul", [centred, factor]), beta]), x.dtype)
+
+
+def lower_adjust_contrast(low, op: Operator, _: str):
+    """(x - mean) * factor + mean, with the mean of every channel of an image."""
+    x, factor = args_of(low, op)
+    rank = len(x.dims)
+    if rank < 3 or factor.dims:
+        raise Unsupported("images of rank %d" % rank, node=op.name, code="SHAPE")
+    mean = low.reduce("mean", x, [rank - 3, rank - 2], True)
+    return low.map("add", [low.map("mul", [low.map("sub", [x, mean]), factor]), mean])
+
+
 NORMALISE: Dict[str, Callable] = {
     "batch_norm": lower_batch_norm,
     "batch_norm_grad": lower_batch_norm_grad,
+    "global_norm": lower_global_norm,
+    "adjust_contrast": lower_adjust_contrast,
 }

@@ -141,8 +141,11 @@ def _scale(op: Operator, least: float, most: float, bits: int, kind):
 def lower_quantize_and_dequantize(low, op: Operator, _: str):
     """round(clamp(x) * scale) / scale for a constant range and one scale for the whole tensor."""
     x = low.tensor(op.inputs[0])
-    least, most = (low.constant(ref) for ref in op.inputs[1:3])
-    bits = int(op.attrs.get("num_bits", 8)) if len(op.inputs) == 3 else low.constant(op.inputs[3])
+    if len(op.inputs) == 1:  # the first version of the operator
+        least, most = (op.attrs.get(name, 0.0) for name in ("input_min", "input_max"))
+    else:
+        least, most = (low.constant(ref) for ref in op.inputs[1:3])
+    bits = int(op.attrs.get("num_bits", 8)) if len(op.inputs) < 4 else low.constant(op.inputs[3])
     if not op.attrs.get("range_given", False) or None in (least, most, bits) or least > most:
         raise Unsupported("the range is not constant", node=op.name, code="ATTR")
     if op.attrs.get("axis", -1) != -1 or not 2 <= bits <= 24:
