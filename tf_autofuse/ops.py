@@ -187,8 +187,6 @@ _ROWS = (
     _row("Bitcast", ELEMENTWISE, NUMERIC, "bitcast"),
     _row("Bucketize", ELEMENTWISE, WIDE_FLOAT | INT32_64, "bucketize", attrs=("boundaries",)),
     _row("MatrixBandPart", ELEMENTWISE, EVERY, "band_part"),
-    _row("BatchMatrixBandPart", ELEMENTWISE, EVERY, "band_part"),
-    _row("BatchMatrixSetDiag", ELEMENTWISE, EVERY, "set_diag"),
     _row("DataFormatDimMap", ELEMENTWISE, INT32_64, "dim_map",
          attrs=("src_format", "dst_format")),
     _row("MatrixSetDiag", ELEMENTWISE, EVERY, "set_diag"),

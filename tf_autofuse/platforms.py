@@ -96,10 +96,11 @@ class Platform:
     `ub_bytes` is the on-chip memory a kernel may hand out; what the chip keeps for itself (the
     scratch of Select) is already taken off. `vector_cores` is only a default for machines without
     the chip: on a host with one, the runtime is asked (GetCoreNumAiv) and the answer is the
-    `cores` argument of the tiling function. `lacks` are the instructions
-    that this chip has not, `calls` maps one to the Ascend C function it has where that is another
-    one. Costs are in cycles of `clock_mhz`, rates in bytes per cycle; `gm_rate` is that of the
-    whole chip, `l2_rate` that of its L2 cache of `l2_bytes`. `sync_cycles` is the cost of a
+    `cores` argument of the tiling function. `lacks` are the instructions that this chip has not,
+    alone or with the types of operand and result; `calls` maps one to the Ascend C function it has
+    where that is another one. Costs are in cycles of `clock_mhz`, rates in bytes per cycle;
+    `gm_rate` is that of the whole chip, `l2_rate` that of its L2 cache of `l2_bytes`.
+    `sync_cycles` is the cost of a
     SyncAll, 0 where the chip has none.
     """
 
@@ -158,7 +159,12 @@ _ROWS: Tuple[Platform, ...] = (
     Platform("Ascend310P", npu_arch=2002, ub_bytes=248 * 1024, vector_cores=8, clock_mhz=1060,
              dtypes=_ALL_TYPES - frozenset(("bfloat16",)),
              # No Cast of float32 to itself [doc].
-             lacks=frozenset(("floor", "ceil", "rint", "cut")),
+             # Nor one between int16 and float32, of int64, or a compare of int32 [doc].
+             lacks=frozenset((
+                 "floor", "ceil", "rint", "cut", "eq int32", "cast int16 float32",
+                 "cast float32 int16", "trunc float32 int16", "trunc float16 int16",
+                 "cast int32 int16", "cast int32 int64", "cast int64 int32",
+                 "cast int64 float32", "cast float32 int64", "trunc float32 int64")),
              load=CopyCost(27, 17.0), store=CopyCost(12, 17.0), gm_rate=136.0,
              l2_bytes=16 << 20, l2_rate=912.0, sync_cycles=0),
 )

@@ -37,8 +37,8 @@ def test_integer_forms(dtype, chip):
     check(ONE, dtype, [a], chip)
     divisors = np.where(b == 0, 3, b).astype(dtype)
     check([op for op in TWO if "shift" not in op], dtype, [a, divisors], chip)
-    if chip != "Ascend310P" or dtype != "int32":
-        check(COMPARES, dtype, [a, b], chip, [(op, "bool") for op in COMPARES])
+    check(COMPARES, dtype, [a, b], chip, [(op, "bool") for op in COMPARES])
+    check(["cast"], dtype, [a], chip, [("cast", "bool")])
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int16", "uint8"])

@@ -47,7 +47,8 @@ def _programs(loop: LoopKernel, nests: Tuple[Nest, ...], chip: Platform) -> Tupl
                             stage="schedule")
     for param in loop.inputs + loop.outputs:
         if MEMORY.get(param.dtype, "") not in chip.dtypes | {""}:
-            raise ScheduleError("%s has no %s" % (chip.name, param.dtype), node=param.name,
+            raise ScheduleError("no vector form of %s on %s" % (param.dtype, chip.name),
+                                node=param.name,
                                 stage="schedule")
     variants = [variants_of(nest, chip.sync_cycles > 0) for nest in nests]
     while _count(variants) > MAX_KEYS:
@@ -68,8 +69,12 @@ def _programs(loop: LoopKernel, nests: Tuple[Nest, ...], chip: Platform) -> Tupl
 
 def _check_instructions(program: Program, chip: Platform) -> None:
     for step in walk_steps(program.steps):
-        if isinstance(step, Compute) and step.op in chip.lacks:
-            raise ScheduleError("no vector form of %s on %s" % (step.op, chip.name),
+        if not isinstance(step, Compute):
+            continue
+        on = "%s %s" % (step.op, program.buffer(step.srcs[-1]).dtype)
+        names = {step.op, on, "%s %s" % (on, program.buffer(step.dst).dtype)} & chip.lacks
+        if names:
+            raise ScheduleError("no vector form of %s on %s" % (max(names), chip.name),
                                 node=program.buffer(step.dst).origin, stage="schedule")
 
 

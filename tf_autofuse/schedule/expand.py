@@ -12,7 +12,7 @@ from tf_autofuse.kernel.vector import SELECTABLE, VECTOR_OPS
 from tf_autofuse.loop.ir import Index, Inside, LoopKernel, Map, Reduce
 from tf_autofuse.loop.ops import INTS
 from tf_autofuse.schedule.forms import REAL_FORMS
-from tf_autofuse.schedule.int_forms import Instruction, int_form, wrapped
+from tf_autofuse.schedule.int_forms import Instruction, compare_by_bits, int_form, wrapped
 from tf_autofuse.schedule.pieces import steps
 
 REGISTER: Dict[str, str] = {
@@ -67,9 +67,11 @@ def expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str = "",
     `lacks` are instructions to do without. Raises ScheduleError when the chip cannot do it.
     """
     if op == "cast":
-        return _cast(dtypes[0], dtype, node)
+        return _cast(dtypes[0], dtype, node, lacks)
     kind = register_type(dtypes[-1], node)
     if op in ("eq", "ne", "lt", "le", "gt", "ge"):
+        if kind == "int32" and "eq int32" in lacks:
+            return compare_by_bits(op)
         return _compare(op, kind, node)
     if op == "select":
         if kind not in VECTOR_OPS["select"].dtypes:
@@ -156,20 +158,14 @@ def _to_bool(mask: str, inverted: bool) -> List[Instruction]:
     return [("fill", "float16", "y", (), yes), ("selects", "float16", "r", (mask, "y"), no)]
 
 
-def _cast(source: str, target: str, node: str) -> List[Instruction]:
+def _cast(source: str, target: str, node: str, lacks: FrozenSet[str]) -> List[Instruction]:
     start, end = register_type(source, node), register_type(target, node)
     if source == target:
         return []
-    if target == "bool" and start == "int32":
-        return [("fill", start, "z", (), 0), ("eq", "mask", "m", ("a", "z"), None)
-                ] + _to_bool("m", True)
-    if target == "bool" and start in ("float16", "float32"):
-        return [("nes", "mask", "m", ("a",), 0.0)] + _to_bool("m", False)
+    if target == "bool":
+        return _to_test(start, source, node, lacks)
     if target == "bfloat16" and source == "float32":
         return [("cast", "bfloat16", "t", ("a",), None), ("cast", "float32", "r", ("t",), None)]
-    if target == "bool":
-        raise ScheduleError("no vector cast from %s to %s" % (source, target), node=node,
-                            stage="schedule")
     if target in ("int8", "uint8") and source != "bool":
         return _to_bytes(start, target)
     if (start, target) == ("int32", "int16"):
@@ -188,6 +184,21 @@ def _cast(source: str, target: str, node: str) -> List[Instruction]:
         steps[-1] = steps[-1][:2] + ("w",) + steps[-1][3:]
         steps += [("cast", "bfloat16", "q", ("w",), None), ("cast", "float32", "r", ("q",), None)]
     return steps
+
+
+def _to_test(start: str, source: str, node: str, lacks: FrozenSet[str]) -> List[Instruction]:
+    """Whether a value is not 0."""
+    if start == "int32":
+        zero: List[Instruction] = [("fill", start, "b", (), 0)]
+        if "eq int32" in lacks:
+            return zero + compare_by_bits("ne")
+        return zero + [("eq", "mask", "m", ("a", "b"), None)] + _to_bool("m", True)
+    if start == "int16":
+        return [("cast", "float32", "v", ("a",), None), ("nes", "mask", "m", ("v",), 0.0)
+                ] + _to_bool("m", False)
+    if start not in ("float16", "float32"):
+        raise ScheduleError("no vector cast from %s to bool" % source, node=node, stage="schedule")
+    return [("nes", "mask", "m", ("a",), 0.0)] + _to_bool("m", False)
 
 
 def _to_bytes(start: str, target: str) -> List[Instruction]:

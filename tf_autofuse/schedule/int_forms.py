@@ -78,6 +78,25 @@ def _in_int32(bits: int) -> Dict[str, str]:
     }
 
 
+def compare_by_bits(op: str) -> List[Instruction]:
+    """A comparison of int32 as a bool in float16, for chips that compare only floats.
+
+    a < b is the sign of a - b, and where the signs differ, and a - b may wrap, that of a.
+    """
+    left, right = ("b", "a") if op in ("gt", "le") else ("a", "b")
+    if op in ("eq", "ne"):
+        text = "d = sub a b;" + _nonzero("g", "d")
+    else:
+        text = _xor("x", left, right) + (
+            "d = sub %s %s; nx = not x; d1 = and d nx; d0 = and %s x; e = or d0 d1; g = shrs e 31"
+            % (left, right, left))
+    form = _typed(text) + [("cast", "float32", "gf", ("g",), None),
+                           ("cast", "float16", "gh", ("gf",), None)]
+    if op in ("lt", "gt", "ne"):
+        return form + [("muls", "float16", "r", ("gh",), -1.0)]
+    return form + [("adds", "float16", "r", ("gh",), 1.0)]
+
+
 _SAME_IN_INT16 = frozenset(("add", "sub", "mul", "neg", "abs", "max", "min", "bit_not", "bit_and",
                             "bit_or", "bit_xor"))
 

@@ -90,7 +90,9 @@ INVERSE_FORMS: Dict[str, Form] = {
         "; t2 = select left n3 t1; j = div o a; j1 = min a j; down = lts j1 0.0"
         "; n4 = muls t2 -1.0; t3 = select down n4 t2; c = eq a a; t4 = select c t3 a"
         "; c1 = eq b b; r = select c1 t4 b".format(half=_HALF_PI, pi=_PI)),
-    "pow": steps("p = power a b; c = eq a a; p1 = select c p a; c1 = eq b b; p2 = select c1 p1 b"
+    # The call wants operands in buffers of one size.
+    "pow": steps("u = muls a 1.0; v = muls b 1.0; p = power u v"
+                 "; c = eq a a; p1 = select c p a; c1 = eq b b; p2 = select c1 p1 b"
                  "; o = fill 1.0; z = nes b 0.0; p3 = select z p2 o; z1 = nes a 1.0"
                  "; r = select z1 p3 o"),
     "erfinv": steps("k = abs a; d0 = muls k -1.0; d = adds d0 1.0; d1 = adds k 1.0"
