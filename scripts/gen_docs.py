@@ -10,15 +10,19 @@ import argparse
 import os
 import re
 import sys
-from typing import Callable, Dict, List
+from typing import Callable, Dict, List, Sequence
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
 
 from tf_autofuse.cluster.reasons import CODES  # noqa: E402
+from tf_autofuse.errors import Unsupported  # noqa: E402
 from tf_autofuse.flag_table import DFX, FLAGS, MAIN, Flag  # noqa: E402
+from tf_autofuse.loop.lower import lower  # noqa: E402
+from tf_autofuse.loop.source import Operator, TensorInfo  # noqa: E402
 from tf_autofuse.messages import CODE_HELP, PARTS, Entry  # noqa: E402
 from tf_autofuse.ops import OPS, OpInfo  # noqa: E402
+from tf_autofuse.schedule.expand import missing_instruction  # noqa: E402
 
 FLAGS_HEAD = """# Flags
 
@@ -75,9 +79,52 @@ operation or a type, graphs of GraphEngine keep the operator (reason `SCHEDULE`)
 the chip it is fused all the same, and the kernel's bundle holds `no_ascendc.txt`, which names what
 is missing, in the place of `kernel.cpp`.
 
-| GE type | TensorFlow operator | Kind | Data types |
-|---|---|---|---|
+Left alone on purpose: `Apply*` and `ResourceApply*`, which change variables in place under locks
+that a kernel does not hold; `_Fused*` operators, which TensorFlow has fused already;
+`CheckNumerics`, whose error names the operator; scans, segments, sorts, random numbers, strings,
+complex numbers and the quantised types. float64 and unsigned integers of more than 8 bits have no
+vector unit: their kernels are for the CPU only.
+
+**Ascend C** lists the types for which the vector core has a form (of Ascend910B; a cast is one to
+float32). `-` means that the operator runs on the CPU alone.
+
+| GE type | TensorFlow operator | Kind | Data types | Ascend C |
+|---|---|---|---|---|
 """
+
+SAMPLE_ATTRS = {
+    "is_training": False, "range_given": True, "boundaries": [0.0, 1.0], "equation": "ij,ij->i",
+    "variance_epsilon": 1e-3, "scale_after_normalization": True, "k": 3, "shape": [4, 8],
+}
+_MATRIX, _ROW, _IMAGE = (4, 8), (8,), (2, 3, 4, 8)
+SAMPLES = (
+    [[_MATRIX] * count for count in range(1, 6)]
+    + [[_MATRIX, _ROW], [_IMAGE] + [_ROW] * 4, [_IMAGE] * 2 + [_ROW] * 3, [_MATRIX, (), ()],
+       [_MATRIX] * 2 + [()] * 2, [_MATRIX, _ROW, _ROW], [_IMAGE, ()], [_MATRIX, (4, 6)]]
+)
+"""Shapes of the inputs that operators are tried with."""
+
+
+def ascend_types(info: OpInfo) -> List[str]:
+    """The types of the first input for which an operator has an Ascend C form."""
+    return [dtype for dtype in sorted(info.dtypes)
+            if any(_has_form(info, dtype, shapes) for shapes in SAMPLES)]
+
+
+def _has_form(info: OpInfo, dtype: str, shapes: Sequence[Sequence[int]]) -> bool:
+    refs = [("x%d" % number, 0) for number in range(len(shapes))]
+    chosen = info.ge in ("Select", "SelectV2")
+    infos = {ref: TensorInfo("float32" if chosen and number else dtype, tuple(shape),
+                             None if shape else 1)
+             for number, (ref, shape) in enumerate(zip(refs, shapes))}
+    attrs = dict(SAMPLE_ATTRS, dst_dtype="int32" if info.lower[:4] == "boun" else "float32")
+    operator = Operator("op", info.ge, tuple(refs), attrs, (1,), tuple(shapes[0]))
+    try:
+        outputs = [("op", port) for port in range(min(info.outputs, 3))]
+        kernel = lower([operator], outputs, infos).kernel
+        return len(kernel.inputs) >= sum(map(bool, shapes)) and not missing_instruction(kernel)
+    except (Unsupported, IndexError, KeyError, TypeError, ValueError):
+        return False
 
 
 def ops_page() -> str:
@@ -87,7 +134,9 @@ def ops_page() -> str:
 
 def _op_row(info: OpInfo) -> str:
     dtypes = ", ".join(sorted(info.dtypes))
-    return "| {} | {} | {} | {} |\n".format(info.ge, ", ".join(info.tf), info.kind, dtypes)
+    forms = ", ".join(ascend_types(info)) or "-"
+    return "| {} | {} | {} | {} | {} |\n".format(info.ge, ", ".join(info.tf), info.kind, dtypes,
+                                                 forms)
 
 
 REASONS_HEAD = """# Why an operator was left alone

@@ -28,7 +28,7 @@ def lower_band_part(low, op: Operator, _: str):
     """x within `lower` diagonals below and `upper` above the main one (negative: all), else 0."""
     x = low.tensor(op.inputs[0])
     bounds = [low.constant(ref) for ref in op.inputs[1:3]]
-    if None in bounds or len(x.dims) < 2:
+    if len(bounds) != 2 or None in bounds or len(x.dims) < 2:
         raise Unsupported("the band is not constant", node=op.name, code="ATTR")
     row, column = _coordinates(low, x)
     keep = None
