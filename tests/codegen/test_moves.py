@@ -44,7 +44,44 @@ def added(left, right, axes):
         "store out0 [{}] %2".format(names), "}"]))
 
 
+def concat(dims, axes, along, sizes, dtype="float32"):
+    """out = -in0 where `along` is below sizes[0], else in1 behind it."""
+    names = ", ".join(axes.split())
+    left, right = sizes
+    one, two = (dims.replace(along, "%s[%s]" % (along, window)) for window in (
+        "0|%d" % right, "%d|0" % left))
+    return parse_loop("\n".join([
+        "loop {", "in0: " + dtype, "in1: " + dtype, "out0: " + dtype, "axes " + axes,
+        "interval 0|%d" % right, "interval %d|0" % left,
+        "%0 = inside 0 {} : bool".format(along), "%1 = inside 1 {} : bool".format(along),
+        "%2 = load in0 [{}] moved when %0 : {}".format(one, dtype),
+        "%3 = neg %2 : {} [{}]".format(dtype, names),
+        "%4 = load in1 [{}] moved when %1 : {}".format(two, dtype),
+        "%5 = select %0 %3 %4 : {} [{}]".format(dtype, names),
+        "store out0 [{}] %5".format(names), "}"]))
+
+
+def packed(axes, new, outer):
+    """out = in0 at point 0 of the axis `new`, in1 at point 1."""
+    names = ", ".join(axes.split())
+    return parse_loop("\n".join([
+        "loop {", "in0: float32", "in1: float32", "out0: float32", "axes " + axes,
+        "fixed {}=2".format(new), "interval 0|1", "interval 1|0",
+        "%0 = inside 0 {} : bool".format(new), "%1 = inside 1 {} : bool".format(new),
+        "%2 = load in0 [{}] when %0 : float32".format(outer),
+        "%3 = load in1 [{}] when %1 : float32".format(outer),
+        "%4 = select %0 %2 %3 : float32 [{}]".format(names),
+        "store out0 [{}] %4".format(names), "}"]))
+
+
 CASES = {
+    "concat": (concat("a0, a1", "a0 a1", "a1", (37, 61)), [(20, 37), (20, 61)]),
+    "concat_wide": (concat("a0, a1", "a0 a1", "a1", (40000, 21)), [(2, 40000), (2, 21)]),
+    "concat_half": (concat("a0, a1", "a0 a1", "a1", (5, 12), "float16"), [(9, 5), (9, 12)]),
+    "concat_rows": (concat("a0, a1", "a0 a1", "a0", (7, 30)), [(7, 33), (30, 33)]),
+    "concat_outer": (concat("a0, a1, a2", "a0 a1 a2", "a0", (3, 2)), [(3, 5, 9), (2, 5, 9)]),
+    "pack": (packed("a0 a1 a2", "a0", "a1, a2"), [(5, 9), (5, 9)]),
+    "pack_last": (packed("a0 a1", "a1", "a0"), [(500,), (500,)]),
     "transpose": (moved("a1, a0", "a0 a1"), [(70, 130)]),
     "transpose_short": (moved("a1, a0", "a0 a1"), [(3, 1000)]),
     "transpose_long": (moved("a1, a0", "a0 a1"), [(1000, 3)]),

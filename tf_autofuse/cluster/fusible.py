@@ -6,11 +6,13 @@ from typing import Optional
 from tf_autofuse.cluster import skips
 from tf_autofuse.cluster.reasons import FuseDecision
 from tf_autofuse.cluster.view import EXCLUDING_ATTRS, GraphView, ViewNode, read_attr
-from tf_autofuse.loop.source import Operator
+from tf_autofuse.loop.source import Operator, TensorInfo
 from tf_autofuse.ops import EVERY as ALL_DTYPES
-from tf_autofuse.ops import OPS, VIEW
+from tf_autofuse.ops import MOVE, OPS, VIEW
 
 PLAIN_FORMATS = frozenset(("FORMAT_ND", "FORMAT_NCHW", "FORMAT_NHWC"))
+
+MAX_RANK = 8
 
 SILENT_TYPES = frozenset(
     ("Data", "Const", "Constant", "NetOutput", "NoOp", "Identity", "Variable", "AutofusedKernel",
@@ -68,6 +70,13 @@ def _runs_kernels(device: str) -> bool:
     return not any(":%s:" % kind in upper or upper.startswith("/%s:" % kind) for kind in kinds)
 
 
+def _is_shape_math(info: TensorInfo) -> bool:
+    """Whether a tensor looks like a shape or a part of one: a few integers in at most one dim."""
+    if info.dtype not in ("int32", "int64") or info.dims is None or len(info.dims) > 1:
+        return False
+    return all(0 <= size <= MAX_RANK for size in info.dims)
+
+
 def _tensors(view: GraphView, node: ViewNode) -> Optional[FuseDecision]:
     info = OPS[node.type]
     refs = [ref for ref in node.inputs if ref is not None]
@@ -80,10 +89,13 @@ def _tensors(view: GraphView, node: ViewNode) -> Optional[FuseDecision]:
     if any(port for port in node.consumers[info.outputs:]):
         return FuseDecision.no("MULTI_OUTPUT", "an output of %s that no kernel gives is used"
                                % node.name)
+    if info.kind == MOVE and _is_shape_math(node.outputs[0]):
+        return FuseDecision.no("SHAPE_MATH", "%s moves a few integers" % node.name)
     for ref in refs:
         if view.infos[ref].dims is None:
             return FuseDecision.no("RANK", "%s:%d has unknown rank" % ref)
-    known = [view.infos[ref].const is not None for ref in refs[: info.data or None]]
+    data = [refs[port] for port in info.data_ports(len(refs))]
+    known = [view.infos[ref].const is not None for ref in data]
     if not all(known) and all(
         view.nodes[view.index[ref[0]]].type in ("Const", "Constant") for ref in refs
     ):

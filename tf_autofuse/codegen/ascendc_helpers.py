@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Dict, Iterable, List, Set, Tuple
 
+from tf_autofuse.codegen.ascendc_move_text import MOVE_TEXTS
+
 _BASIC = """\
 __aicore__ inline uint32_t RoundUp(uint32_t n, uint32_t unit) {
   return (n + unit - 1) / unit * unit;
@@ -91,63 +93,6 @@ __aicore__ inline void LoadOrRepeat(const AscendC::LocalTensor<T>& dst,
                        static_cast<uint16_t>(byte << 8 | byte), (count + 1) / 2);
   } else {
     AscendC::Duplicate(dst, value, count);
-  }
-}
-"""
-_LOAD_LINES = """\
-// Rows of `cols` elements from element `at` on, `line` elements (of either sign) from row to row in
-// GM and `pitch` in UB.
-template <typename T>
-__aicore__ inline void LoadLines(const AscendC::LocalTensor<T>& dst,
-                                 const AscendC::GlobalTensor<T>& gm, int64_t at, uint32_t rows,
-                                 uint32_t cols, uint32_t pitch, int64_t line) {
-  const uint32_t bytes = cols * sizeof(T);
-  const int64_t gap = (line - cols) * static_cast<int64_t>(sizeof(T));
-  if (rows > 1 && gap >= 0 && gap <= UINT32_MAX) {
-    LoadTile(dst, gm[at], rows, cols, pitch, line);
-    return;
-  }
-  for (uint32_t r = 0; r < rows; ++r) LoadRow(dst[r * pitch], gm[at + r * line], cols);
-}
-"""
-_LOAD_APART = """\
-// Rows of `cols` elements from element `at` on, `step` elements apart in GM, `line` from row to
-// row. They come in blocks, each with a column of all rows (which are neighbours) or with one
-// element, and are gathered from there.
-template <bool kTogether, typename T>
-__aicore__ inline void LoadApart(const AscendC::LocalTensor<T>& dst,
-                                 const AscendC::GlobalTensor<T>& gm, int64_t at, uint32_t rows,
-                                 uint32_t cols, uint32_t pitch, int64_t line, int64_t step,
-                                 const AscendC::LocalTensor<T>& blocks,
-                                 const AscendC::LocalTensor<int32_t>& places) {
-  const uint32_t burst = kTogether ? rows : 1;
-  const uint32_t bytes = burst * sizeof(T);
-  const int32_t width = step == 0 ? 0 : RoundUp(bytes, %(block)d);
-  const uint32_t gap = step == 0 ? 0 : ((step < 0 ? -step : step) - burst) * sizeof(T);
-  for (uint32_t c = 0; c < cols; c += %(moved)d) {
-    const uint32_t count = Smaller(%(moved)d, cols - c);
-    AscendC::PipeBarrier<PIPE_V>();
-    AscendC::CreateVecIndex(places, static_cast<int32_t>(0), count);
-    AscendC::PipeBarrier<PIPE_V>();
-    AscendC::Muls(places, places, step < 0 ? -width : width, count);
-    AscendC::PipeBarrier<PIPE_V>();
-    if (step < 0) {
-      AscendC::Adds(places, places, static_cast<int32_t>(count - 1) * width, count);
-      AscendC::PipeBarrier<PIPE_V>();
-    }
-    const int64_t first = at + (step < 0 ? c + count - 1 : c) * step;
-    const uint16_t copies = step == 0 ? 1 : count;
-    for (uint32_t r = 0; r < rows; r += burst) {
-      Sync<AscendC::HardEvent::V_MTE2>();
-      AscendC::DataCopyPad(blocks, gm[first + r * line],
-                           AscendC::DataCopyExtParams{copies, bytes, gap, 0, 0},
-                           AscendC::DataCopyPadExtParams<T>());
-      Sync<AscendC::HardEvent::MTE2_V>();
-      for (uint32_t k = 0; k < burst; ++k) {
-        AscendC::Gather(dst[(r + k) * pitch + c], blocks, places.ReinterpretCast<uint32_t>(),
-                        static_cast<uint32_t>(k * sizeof(T)), count);
-      }
-    }
   }
 }
 """
@@ -353,16 +298,15 @@ __aicore__ inline void FinishHalves%(call)s(const AscendC::LocalTensor<T>& dst,
 """
 _NEEDS: Dict[str, Tuple[str, ...]] = {
     "LoadTile": ("RowGap",), "StoreTile": ("RowGap",), "LoadOrRepeat": ("LoadRow",),
-    "LoadLines": ("LoadRow", "LoadTile", "RowGap"), "SpreadRow": ("CopyAlong",),
-    "SpreadColumn": ("CopyAlong",),
+    "LoadLines": ("LoadRow", "LoadTile", "RowGap"), "LoadInside": ("Larger",),
+    "SpreadRow": ("CopyAlong",), "SpreadColumn": ("CopyAlong",),
 }
 _TEXTS = (
     ("LoadRow", _LOAD_ROW), ("StoreRow", _STORE_ROW), ("RowGap", _TILE_SHAPE),
     ("LoadTile", _LOAD_TILE), ("StoreTile", _STORE_TILE), ("LoadOrRepeat", _LOAD_OR_REPEAT),
-    ("LoadLines", _LOAD_LINES), ("LoadApart", _LOAD_APART),
     ("CopyAlong", _COPY_ALONG), ("SpreadOne", _SPREAD_ONE), ("SpreadRow", _SPREAD_ROW),
     ("SpreadColumn", _SPREAD_COLUMN),
-)
+) + MOVE_TEXTS
 _CALLS = (
     ("Add", "Sum", "", "total + next"),
     ("Mul", "", "", "total * next"),

@@ -1,7 +1,7 @@
-"""Copies of moved tiles: where their elements lie is said by the run-time table."""
+"""Copies of moved and of guarded tiles: where their elements lie is said by the run-time table."""
 from __future__ import annotations
 
-from typing import Any, List
+from typing import Any, List, Optional
 
 from tf_autofuse.kernel.ir import CopyIn
 from tf_autofuse.kernel.layout import MOVED, apart
@@ -16,28 +16,35 @@ def print_moved(printer: Any, step: CopyIn, kind: str) -> List[str]:
 class _Move:
     def __init__(self, printer: Any, step: CopyIn, kind: str) -> None:
         self.printer, self.step, self.kind = printer, step, kind
-        self.row: Row = printer.table[step.input]
+        self.row: Optional[Row] = printer.table.get(step.input)
         self.program = printer.program
         self.shape = printer.buffer(step.dst).shape
         self.target = printer.name(step.dst)
+        self.walked = [dim.axis for dim in step.dims if dim.axis is not None]
 
     def stride(self, axis: str) -> str:
+        """C++ for the elements from one coordinate of `axis` to the next."""
+        if self.row is None:
+            return self.printer.sizes(self.walked[self.walked.index(axis) + 1:])
         if axis == self.row.unit_axis:
             return "1"
         return "t.s%d_%d" % (self.step.input, self.row.axes.index(axis))
 
     def lines(self) -> List[str]:
-        axes = [axis for axis in self.row.axes if axis in self.row.load.axes]
-        terms = ["t.o%d" % self.step.input]
-        for axis in axes:
-            point, stride = self.printer.point(axis), self.stride(axis)
-            terms.append(point if stride == "1" else "%s * %s" % (point, stride))
-        source = "in%dGm, %s" % (self.step.input, " + ".join(terms))
+        terms = [] if self.row is None else ["t.o%d" % self.step.input]
+        for axis in self.printer.kernel.loop.axes:
+            if axis in self.walked:
+                point, stride = self.printer.point(axis), self.stride(axis)
+                terms.append(point if stride == "1" else "%s * %s" % (point, stride))
+        source = "in%dGm, %s" % (self.step.input, " + ".join(terms) or "0")
         rows = "rows" if self.shape == "yx" else "1"
         count = {"yx": "cols", "x": "cols", "y": "rows", "1": "1"}[self.shape]
         pitch = "pitch" if self.shape == "yx" else "0"
         line = self.stride(self.program.y) if self.shape == "yx" else "0"
         how = apart(self.step, self.shape, self.program.y, self.program.x)
+        if self.step.when:
+            return self._guarded("%s, %s, %s, %s, %s, %s" % (
+                self.target, source, rows, count, pitch, line))
         if not how:
             return ["%s(%s, %s, %s, %s, %s, %s);" % (
                 self.printer.helper("LoadLines"), self.target, source, rows, count, pitch, line)]
@@ -47,7 +54,27 @@ class _Move:
             self.target, source, rows, count, pitch, line, self.stride(along), self.target,
             self.target)]
 
+    def _guarded(self, tile: str) -> List[str]:
+        """The part of a tile that lies inside of all intervals."""
+        ends = {True: ["0", "rows" if self.shape == "yx" else "1"],
+                False: ["0", {"yx": "cols", "x": "cols", "y": "rows", "1": "1"}[self.shape]]}
+        tests = []
+        for number, axis in self.step.when:
+            point = self.printer.point(axis)
+            if axis not in (self.program.y, self.program.x):
+                tests.append("%s >= t.low%d && %s < t.high%d" % (point, number, point, number))
+                continue
+            pair = ends[axis == self.program.y and self.shape == "yx"]
+            pair[0] = "Larger(t.low%d - %s, %s)" % (number, point, pair[0])
+            pair[1] = "Smaller(t.high%d - %s, %s)" % (number, point, pair[1])
+        (top, bottom), (left, right) = ends[True], ends[False]
+        if tests:
+            bottom = "(%s ? %s : 0)" % (" && ".join(tests), bottom)
+        return ["%s(%s, %s, %s, %s, %s);" % (self.printer.helper("LoadInside"), tile, top, bottom,
+                                             left, right)]
+
     def item(self) -> int:
+        """Bytes of an element that is gathered."""
         return {"float": 4, "int32_t": 4}.get(self.kind, 2)
 
     def _scratch(self, how: str) -> List[str]:

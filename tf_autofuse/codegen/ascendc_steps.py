@@ -13,10 +13,12 @@ from tf_autofuse.kernel.ir import (
     Compute,
     CopyIn,
     CopyOut,
+    EdgeOf,
     Fill,
     Finish,
     Kernel,
     LoadPart,
+    Points,
     Program,
     SizeOf,
     Step,
@@ -166,7 +168,7 @@ class StepPrinter:
 
     def copy_in(self, step: CopyIn) -> None:
         """The tile from GM; strides known only at run time go row by row."""
-        if step.moved:
+        if step.moved or step.when:
             for line in print_moved(self, step, C_TYPES[self.buffer(step.dst).dtype]):
                 self.put(line)
             return
@@ -230,6 +232,8 @@ class StepPrinter:
         if isinstance(step, Fill):
             self.put("AscendC::Duplicate(%s, %s, %s);" % (
                 self.name(step.dst), self._scalar(step.scalar, step.dst), self.count(step.dst)))
+        elif isinstance(step, Points):
+            self._points(step)
         elif isinstance(step, Compute):
             self._compute(step)
         elif isinstance(step, Broadcast):
@@ -239,9 +243,20 @@ class StepPrinter:
         elif isinstance(step, Finish):
             self._finish(step)
 
+    def _points(self, step: Points) -> None:
+        dst, kind = self.name(step.dst), C_TYPES[self.buffer(step.dst).dtype]
+        first = "0" if step.counted else self.point(step.axis)
+        call = "Duplicate" if self.buffer(step.dst).shape == "1" else "CreateVecIndex"
+        self.put("AscendC::%s(%s, static_cast<%s>(%s), %s);" % (call, dst, kind, first,
+                                                                self.count(step.dst)))
+
     def _scalar(self, scalar: StepScalar, like: str) -> str:
         """The scalar as the element type of buffer `like`."""
         dtype = self.buffer(like).dtype
+        if isinstance(scalar, EdgeOf):
+            # Far ends are as good as the next ones: counted points are exact up to 2^24.
+            return "static_cast<float>(Smaller(t.%s%d - %s, 1 << 24))" % (
+                scalar.end, scalar.number, self.point(scalar.axis))
         if isinstance(scalar, (SizeOf, TileOf)):
             text = self.sizes(scalar.axes)
             if isinstance(scalar, TileOf):

@@ -6,7 +6,7 @@ bfloat16 tensors are uint16 arrays in memory and float32 arrays in buffers.
 from __future__ import annotations
 
 import itertools
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -17,11 +17,13 @@ from tf_autofuse.kernel.ir import (
     Compute,
     CopyIn,
     CopyOut,
+    EdgeOf,
     Fill,
     Finish,
     Kernel,
     LoadPart,
     Loop,
+    Points,
     Program,
     SizeOf,
     Step,
@@ -30,6 +32,7 @@ from tf_autofuse.kernel.ir import (
     Sync,
     TileOf,
     read,
+    walk_steps,
     written,
 )
 from tf_autofuse.kernel.layout import task_order
@@ -37,7 +40,9 @@ from tf_autofuse.kernel.vector import CASTS, VECTOR_OPS
 from tf_autofuse.loop.interp import (
     compute_dtype,
     decode,
+    dense_row,
     encode,
+    inside_of,
     move,
     runtime_rows,
     storage_dtype,
@@ -74,21 +79,32 @@ def run(
             program = programs[variants[number] if variants is not None else 0]
             whole = (sizes.get(program.y or "", 1), sizes.get(program.x or "", 1))
             tile = tiles[number] if tiles is not None else whole
-            views = _views(kernel, inputs, sizes, runtime_rows(kernel.loop, strides))
-            _Machine(kernel, program, views, outputs, sizes, tile, parts).run()
+            views = _views(kernel, program, inputs, sizes, strides)
+            machine = _Machine(kernel, program, views, outputs, sizes, tile, parts)
+            ends = [int(n) for n in (strides or ())[-2 * len(kernel.loop.insides):]]
+            machine.edges = list(zip(ends[::2], ends[1::2]))
+            machine.run()
     return outputs
 
 
-def _views(kernel: Kernel, inputs, sizes: Dict[str, int], rows) -> List[np.ndarray]:
+def _views(
+    kernel: Kernel, program: Program, inputs, sizes: Dict[str, int], table
+) -> List[np.ndarray]:
     """Each input as an array over all kernel axes, walked by strides."""
     axes = kernel.loop.axes
+    rows = runtime_rows(kernel.loop, table)
+    copies = {s.input: s for s in walk_steps(program.steps) if isinstance(s, CopyIn)}
+    guards = [inside_of(kernel.loop, value, sizes, table) for value in kernel.loop.insides]
     views = []
     for number, array in enumerate(inputs):
         loads = [v for v in kernel.loop.body if isinstance(v, Load) and v.input == number]
         flat = np.ascontiguousarray(array).reshape(-1)
         steps = [0] * len(axes)
-        if loads and loads[0].moved:
-            view = move(loads[0], array, rows[number], axes, sizes)
+        if loads and (loads[0].moved or loads[0].when):
+            load = loads[0]
+            row = rows.get(number) or dense_row(kernel.loop, load, np.shape(array), sizes)
+            when = copies[number].when if number in copies else ()
+            view = move(load, array, row, axes, sizes, [guards[interval] for interval, _ in when])
             views.append(np.broadcast_to(view, [sizes[axis] for axis in axes]))
             continue
         if number in rows:
@@ -121,6 +137,7 @@ class _Machine:
         self.held: Dict[Tuple, Tuple[str, np.ndarray]] = {}
         self.last: Dict[Loop, Tuple] = {}
         self.partials: Dict[Tuple[int, int], np.ndarray] = {}
+        self.edges: List[Tuple[int, int]] = []
 
     def run(self) -> None:
         self._steps(self.program.steps)
@@ -204,21 +221,14 @@ class _Machine:
             self._copy_out(step, sources[0])
             return
         if isinstance(step, StorePart):
-            room = [self.sizes[a] if a in step.axes else 1 for a in self.kernel.loop.axes]
-            whole = self.partials.setdefault((step.number, self.part or 0),
-                                             np.zeros(room, sources[0].dtype))
-            index = self._index(step.axes)
-            whole[index] = sources[0].reshape(whole[index].shape)
+            self._store_part(step, sources[0])
             return
         name = written(step)
         assert name is not None
         buffer = self.program.buffer(name)
         shape = self._shape(name)
-        if isinstance(step, CopyIn):
-            result = self._copy_in(step)
-        elif isinstance(step, LoadPart):
-            part = self.partials[(step.number, self.part or 0)][self._index(step.axes)]
-            result = part.reshape(self._tile_order(step.axes))
+        if isinstance(step, (CopyIn, LoadPart, Points)):
+            result = self._fetched(step)
         elif isinstance(step, Fill):
             result = np.full(shape, self._scalar(step.scalar))
         elif isinstance(step, Broadcast):
@@ -240,6 +250,24 @@ class _Machine:
             result = np.asarray(result).astype(compute_dtype(buffer.dtype))
         self.held[self._place(name)] = (name, np.array(np.broadcast_to(result, shape)))
 
+    def _store_part(self, step: StorePart, source: np.ndarray) -> None:
+        room = [self.sizes[a] if a in step.axes else 1 for a in self.kernel.loop.axes]
+        whole = self.partials.setdefault((step.number, self.part or 0),
+                                         np.zeros(room, source.dtype))
+        index = self._index(step.axes)
+        whole[index] = source.reshape(whole[index].shape)
+
+    def _fetched(self, step: Union[CopyIn, LoadPart, Points]) -> np.ndarray:
+        """What comes from outside of the buffers."""
+        if isinstance(step, CopyIn):
+            return self._copy_in(step)
+        if isinstance(step, LoadPart):
+            part = self.partials[(step.number, self.part or 0)][self._index(step.axes)]
+            return part.reshape(self._tile_order(step.axes))
+        at = self.at[step.axis]
+        points = np.arange(at.start, at.stop) - (at.start if step.counted else 0)
+        return points.reshape(self._tile_order([step.axis]))
+
     def _compute(self, step: Compute, sources: List[np.ndarray], dtype: str) -> np.ndarray:
         op = VECTOR_OPS[step.op]
         if step.op in CASTS:
@@ -251,6 +279,8 @@ class _Machine:
     def _scalar(self, scalar: StepScalar):
         if isinstance(scalar, SizeOf):
             return int(np.prod([self.sizes[axis] for axis in scalar.axes], dtype=np.int64))
+        if isinstance(scalar, EdgeOf):
+            return self.edges[scalar.number][scalar.end == "high"] - self.at[scalar.axis].start
         if isinstance(scalar, TileOf):
             return int(np.prod([self._extent(axis) for axis in scalar.axes], dtype=np.int64))
         return scalar
@@ -267,6 +297,7 @@ class _Machine:
 
     def _copy_in(self, step: CopyIn) -> np.ndarray:
         axes = {dim.axis for dim in step.dims if dim.axis is not None}
+        axes |= {axis for _, axis in step.when}
         dtype = self.kernel.loop.inputs[step.input].dtype
         part = self.views[step.input][self._index(axes)]
         return decode(np.ascontiguousarray(part).reshape(self._tile_order(axes)), dtype)

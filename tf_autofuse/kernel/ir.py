@@ -47,7 +47,17 @@ class TileOf:
     axes: Tuple[str, ...]
 
 
-StepScalar = Union[None, bool, int, float, SizeOf, TileOf]
+@dataclass(frozen=True)
+class EdgeOf:
+    """A scalar known at run time: how far from the start of the tile along `axis` the interval
+    `number` begins (`end` "low") or has ended ("high")."""
+
+    number: int
+    end: str
+    axis: str
+
+
+StepScalar = Union[None, bool, int, float, SizeOf, TileOf, EdgeOf]
 
 
 @dataclass(frozen=True)
@@ -73,13 +83,24 @@ class CopyIn:
     """GM tile of input number `input` to a VECIN or KEPT buffer; `dims` is the layout in GM.
 
     A `maybe` dim has a stride that the launch decides: 0 repeats one element along the axis. Where
-    the elements of a `moved` one lie is said by the run-time table.
+    the elements of a `moved` one lie is said by the run-time table. Outside of the intervals
+    `when` (number, axis) nothing is read and zeros come.
     """
 
     dst: str
     input: int
     dims: Tuple[Dim, ...]
     moved: bool = False
+    when: Tuple[Tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Points:
+    """Coordinates along the tile axis `axis`: those of the loop, or counted from the tile."""
+
+    dst: str
+    axis: str
+    counted: bool = False
 
 
 @dataclass(frozen=True)
@@ -181,8 +202,8 @@ class Loop:
     body: Tuple["Step", ...]
 
 
-Step = Union[CopyIn, CopyOut, Compute, Broadcast, Fill, Accumulate, Finish, LoadPart, StorePart,
-             Sync, Loop]
+Step = Union[CopyIn, CopyOut, Points, Compute, Broadcast, Fill, Accumulate, Finish, LoadPart,
+             StorePart, Sync, Loop]
 
 
 @dataclass(frozen=True)

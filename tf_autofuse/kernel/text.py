@@ -17,11 +17,13 @@ from tf_autofuse.kernel.ir import (
     Compute,
     CopyIn,
     CopyOut,
+    EdgeOf,
     Fill,
     Finish,
     Kernel,
     LoadPart,
     Loop,
+    Points,
     Program,
     SizeOf,
     Step,
@@ -71,8 +73,12 @@ def _print_steps(steps: Tuple[Step, ...], margin: str) -> List[str]:
 
 def _print_step(step: Step) -> str:
     if isinstance(step, CopyIn):
-        return "%s = copy_in in%d [%s]%s" % (
-            step.dst, step.input, ", ".join(map(str, step.dims)), " moved" * step.moved)
+        when = "".join(" %d:%s" % guard for guard in step.when)
+        return "%s = copy_in in%d [%s]%s%s" % (
+            step.dst, step.input, ", ".join(map(str, step.dims)), " moved" * step.moved,
+            " when" + when if when else "")
+    if isinstance(step, Points):
+        return "%s = points %s%s" % (step.dst, step.axis, " counted" * step.counted)
     if isinstance(step, CopyOut):
         return "copy_out out%d [%s] %s" % (step.output, ", ".join(step.axes), step.src)
     if isinstance(step, LoadPart):
@@ -97,6 +103,8 @@ def _print_step(step: Step) -> str:
 def _scalar(scalar: StepScalar) -> str:
     if isinstance(scalar, (SizeOf, TileOf)):
         return ("size " if isinstance(scalar, SizeOf) else "tile ") + " ".join(scalar.axes)
+    if isinstance(scalar, EdgeOf):
+        return "%s %d %s" % (scalar.end, scalar.number, scalar.axis)
     return repr(scalar)
 
 
@@ -176,7 +184,7 @@ def _parse_step(line: str, number: int) -> Step:
     dst, op = m.group(1), m.group(2)
     args, _, scalar = m.group(3).strip().partition("# ")
     if op in ("copy_in", "load_part"):
-        load = re.match(r"(?:in)?(\d+) \[(.*)\]( moved)?$", args)
+        load = re.match(r"(?:in)?(\d+) \[(.*)\]( moved)?(?: when (.*))?$", args)
         if load is None:
             _unreadable(number, line)
         assert load is not None
@@ -184,11 +192,15 @@ def _parse_step(line: str, number: int) -> Step:
         if op == "load_part":
             return LoadPart(dst, int(load.group(1)), words)
         moved = load.group(3) is not None
-        return CopyIn(dst, int(load.group(1)), parse_dims(load.group(2)), moved)
+        guards = [word.split(":") for word in (load.group(4) or "").split()]
+        when = tuple((int(number), axis) for number, axis in guards)
+        return CopyIn(dst, int(load.group(1)), parse_dims(load.group(2)), moved, when)
     value = _parse_scalar(scalar)
     names = tuple(args.split())
     if op == "fill":
         return Fill(dst, value)
+    if op == "points":
+        return Points(dst, names[0], len(names) > 1)
     if op == "broadcast":
         return Broadcast(dst, names[0])
     kind, _, fold = op.partition(".")
@@ -209,6 +221,9 @@ def _parse_scalar(text: str) -> StepScalar:
         return None
     if text.startswith(("size", "tile")):
         return (SizeOf if text.startswith("size") else TileOf)(tuple(text.split()[1:]))
+    if text.startswith(("low ", "high ")):
+        end, number, axis = text.split()
+        return EdgeOf(int(number), end, axis)
     if text in ("True", "False"):
         return text == "True"
     return int(text) if re.match(r"-?\d+$", text) else float(text)

@@ -69,7 +69,7 @@ def run(
         for value in kernel.body:
             if isinstance(value, Load) and (value.moved or value.when):
                 shape = np.shape(inputs[value.input])
-                row = rows.get(value.input) or _row(kernel, value, shape, sizes)
+                row = rows.get(value.input) or dense_row(kernel, value, shape, sizes)
                 there = [env[name] for name in value.when]
                 env[value.name] = decode(
                     move(value, inputs[value.input], row, kernel.axes, sizes, there), value.dtype)
@@ -112,10 +112,15 @@ def inside_of(
     return ((points >= first) & (points < last)).reshape(shape)
 
 
-def _row(
+def dense_row(
     kernel: LoopKernel, load: Load, shape: Sequence[int], sizes: Dict[str, int]
 ) -> List[int]:
+    """The row of a load that shapes and windows tell."""
     numbers = {axis: number for number, axis in enumerate(kernel.axes)}
+    if not load.moved:  # dense over its axes, merged or not
+        shape = [sizes[axis] for axis in load.walked]
+        whole = [SpecDim((numbers[axis],)) for axis in load.walked]
+        return table_row(whole, shape, [sizes[a] for a in kernel.axes], range(len(numbers)))
     dims = [SpecDim(tuple(numbers[d.axis] for d in factors if d.axis is not None),
                     factors[0].maybe, factors[0].windows) for factors in whole_dims(load.dims)]
     return table_row(dims, shape, [sizes[axis] for axis in kernel.axes], range(len(numbers)))

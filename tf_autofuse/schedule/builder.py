@@ -27,11 +27,12 @@ from tf_autofuse.kernel.ir import (
 from tf_autofuse.kernel.layout import apart
 from tf_autofuse.kernel.nest import Nest, Pass, needed
 from tf_autofuse.kernel.vector import ITEM_BYTES, VECTOR_OPS
-from tf_autofuse.loop.ir import Const, Load, LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ir import Const, Index, Inside, Load, LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import REDUCE_OPS
 from tf_autofuse.schedule.expand import MEMORY, expand, register_type
 from tf_autofuse.schedule.follow import Follower
 from tf_autofuse.schedule.online import Walk, plan_walks
+from tf_autofuse.schedule.points import guards, index, inside
 
 _SCALAR_FORMS = {
     ("add", 0): "adds", ("add", 1): "adds", ("mul", 0): "muls", ("mul", 1): "muls",
@@ -192,6 +193,10 @@ class Builder:
             self.scope, self.origin = self.hold(value), value.origin
             if isinstance(value, Load):
                 self.home[value.name] = self._load(value)
+            elif isinstance(value, Index):
+                self.home[value.name] = index(self, value)
+            elif isinstance(value, Inside):
+                self.home[value.name] = inside(self, value)
             elif isinstance(value, Map):
                 self.home[value.name] = self._map(value)
             self.scope = scope
@@ -216,13 +221,14 @@ class Builder:
 
     def _load(self, value: Load) -> str:
         memory, register = MEMORY.get(value.dtype), register_type(value.dtype, value.name)
-        shape = self.shape(value.axes)
+        shape = self.shape(value.walked)
         buffer = self.kept_loads.get(value.name, "")
         if not buffer:
             place = "KEPT" if value.name in self.kept_loads else "VECIN"
             buffer = self.new(memory or "", shape, place)
-            copy = CopyIn(buffer, value.input, value.dims, value.moved)
-            if apart(copy, shape, self.y, self.x) and ITEM_BYTES[memory or ""] not in (2, 4):
+            copy = CopyIn(buffer, value.input, value.dims, value.moved, guards(self, value))
+            odd = copy.when or ITEM_BYTES[memory or ""] not in (2, 4)
+            if odd and apart(copy, shape, self.y, self.x):
                 raise ScheduleError("no vector form of a move of %s" % value.dtype,
                                     node=value.name, stage="schedule")
             self.scope.append(copy)

@@ -46,6 +46,7 @@ class _Counter:
                 self.steps(step.body, step.kind, found)
             elif isinstance(step, CopyIn):
                 axes = [dim.axis for dim in step.dims if dim.axis is not None]
+                axes += [axis for _, axis in step.when if axis not in axes]
                 times = self._held(axes) if scope == "hold" else self._loaded(axes, scope)
                 found[step.input] = found.get(step.input, Times(0.0, 0.0)).plus(times)
 
