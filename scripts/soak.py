@@ -36,7 +36,8 @@ STRUCTURES = 24
 
 
 class Sample(NamedTuple):
-    """What is seen after `done` rounds: resident bytes, open files, seconds of a round."""
+    """What is seen after `done` rounds: resident bytes, open files, seconds of the fastest round
+    (others may use the machine, too)."""
 
     done: int
     memory: int
@@ -63,7 +64,7 @@ def watch(rounds: int, work: Callable[[int], None]) -> List[Sample]:
             times.append(time.perf_counter() - before)
         gc.collect()
         files = len(os.listdir("/proc/self/fd"))
-        samples.append(Sample(end, resident(), files, float(np.median(times))))
+        samples.append(Sample(end, resident(), files, min(times)))
     return samples
 
 
