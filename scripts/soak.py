@@ -51,10 +51,10 @@ def resident() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def watch(rounds: int, work: Callable[[int], None]) -> List[Sample]:
-    """Samples over `rounds` calls of `work`."""
+def watch(rounds: int, work: Callable[[int], None], count: int = SAMPLES) -> List[Sample]:
+    """About `count` samples over `rounds` calls of `work`."""
     samples: List[Sample] = []
-    each = max(1, rounds // SAMPLES)
+    each = max(1, rounds // count)
     for start in range(0, rounds, each):
         end = min(rounds, start + each)
         times = []

@@ -33,7 +33,7 @@ def fused():
 @pytest.mark.parametrize("kind", ["steps", "graphs"])
 def test_memory_and_files_stay(soak, fused, kind):
     work = soak.training() if kind == "steps" else lambda number: soak.new_graph(number % 6)
-    samples = soak.watch(120, work)
+    samples = soak.watch(120, work, 4)
     early, late = samples[len(samples) // 2], samples[-1]
     assert late.done == 120 and late.files <= early.files + 1
     assert late.memory - early.memory < 6 * MEGABYTE
@@ -41,7 +41,7 @@ def test_memory_and_files_stay(soak, fused, kind):
 
 def test_growth_is_seen(soak, capsys):
     kept = []
-    samples = soak.watch(40, lambda number: kept.append(bytearray(MEGABYTE)))
+    samples = soak.watch(40, lambda number: kept.append(bytearray(MEGABYTE)), 4)
     assert not soak.judge("leak", samples, 1000.0, float("inf"))
     assert "GROWS" in capsys.readouterr().out
 
