@@ -1,4 +1,4 @@
-"""Kernels and shapes that tilings are judged by: `scripts/bench_tiling.py` and the tests."""
+"""Kernels and shapes that tilings are judged by: `scripts/bench.py tiling` and the tests."""
 import kernel_samples as samples
 
 from tf_autofuse.loop.ir import LoopKernel

@@ -4,6 +4,9 @@ What is carried from tile to tile has the shape of a kept value: for each refere
 each power sum and each sum of exponentials what it is relative to that. A tile first takes its part
 in the plain reductions, then the references move, then the sums move along and take their part. The
 parts of a split are combined by the same moves.
+
+Sums carry what their additions have lost (Neumaier), so that many tiles cost no digits. Powers are
+taken of the float32 difference, whatever narrow types the operators between round to.
 """
 from __future__ import annotations
 
@@ -60,6 +63,7 @@ class Follower:
         self.clamped = {f.references[0] for f in walk.follows.values() if f.rule == "exp"}
         self.counts = any(f.rule == "power" for f in walk.follows.values())
         self.carried: Dict[Key, str] = {}
+        self.lost: Dict[Key, str] = {}
         self.delta: Dict[str, str] = {}
         self.count = ""
 
@@ -74,6 +78,8 @@ class Follower:
         for key in self.keys():
             start = LOWEST if key[0] == "reference" and key[1] in self.clamped else 0.0
             self.carried[key] = self._fill(start)
+            if key[0] in ("sum", "moment"):
+                self.lost[key] = self._fill(0.0)
 
     def tile(self, accs: Dict[str, str]) -> None:
         """The part of the tile in all reductions of the walk; `accs` are the plain ones."""
@@ -105,7 +111,7 @@ class Follower:
                      for name in follow.references}
             moved = self._move(family, self._distance(follow, delta), pieces)
             for key, buffer in moved.items():
-                self._do("add", self.carried[key], buffer, into=self.carried[key])
+                self._grow(key, buffer)
 
         self._all(take, family)
 
@@ -113,11 +119,32 @@ class Follower:
         """The reductions that follow, when the walk has ended and the others are known."""
         found = {}
         for name, follow in self.walk.follows.items():
-            total = self.carried[("sum", name)]
+            total = self.ended(("sum", name))
             if follow.rule == "exp":
                 total = self._of_lowest(total, follow.references[0])
             found[name] = total
         return found
+
+    def ended(self, key: Key) -> str:
+        """What is carried, a sum with what it has lost."""
+        total = self.carried[key]
+        if key not in self.lost:
+            return total
+        # Of an infinite sum nothing can be lost.
+        whole = self._do("sub", total, total)
+        finite = self.builder.new("mask", self.builder.shape_of(total))
+        self.builder.scope.append(Compute("eq", finite, (whole, whole)))
+        return self._do("select", finite, self._do("add", total, self.lost[key]), total)
+
+    def _grow(self, key: Key, part: str) -> None:
+        """Add to a sum, and keep what the addition loses."""
+        old, lost = self.carried[key], self.lost[key]
+        total = self._do("add", old, part)
+        taken = self._do("sub", total, old)
+        rest = self._do("sub", old, self._do("sub", total, taken))
+        error = self._do("add", rest, self._do("sub", part, taken))
+        self._do("add", lost, error, into=lost)
+        self._do("muls", total, into=old, scalar=1)
 
     # One tile or part
 
@@ -152,9 +179,13 @@ class Follower:
             old = self.carried[("reference", name)]
             self.delta[name] = self._do("sub", old, b.home[name])
             self._do("muls", b.home[name], into=old, scalar=1)
-        distance = self._distance(family.follow, self.delta)
-        moved = self._move(family, distance, self.carried, in_place=True)
-        self.carried.update(moved)
+        by = self._distance(family.follow, self.delta)
+        for degree, key in family.sums:
+            if family.follow.rule == "exp":
+                for sums in (self.carried, self.lost):
+                    self._do("mul", sums[key], by, into=sums[key])
+            elif degree > 0:
+                self._grow(key, self._horner(family, degree, by, self.carried))
 
     def _distance(self, follow: Follow, delta: Dict[str, str]) -> str:
         """How far c has moved, the other way for the negative of u - c; for exp the factor."""
@@ -165,19 +196,17 @@ class Follower:
             return self._do("exp", total)
         return self._do("muls", total, scalar=-1.0) if follow.reverse else total
 
-    def _move(self, family: Family, by: str, sums: Dict[Key, str],
-              in_place: bool = False) -> Dict[Key, str]:
-        """The sums of a family after a move of the reference."""
+    def _move(self, family: Family, by: str, sums: Dict[Key, str]) -> Dict[Key, str]:
+        """The sums of a part after a move of the reference."""
         moved = {}
         for degree, key in family.sums:
-            into = sums[key] if in_place else ""
             if family.follow.rule == "exp":
-                moved[key] = self._do("mul", sums[key], by, into=into)
+                moved[key] = self._do("mul", sums[key], by)
             elif degree == 0:
                 moved[key] = sums[key]
             else:
                 step = self._horner(family, degree, by, sums)
-                moved[key] = self._do("add", sums[key], step, into=into)
+                moved[key] = self._do("add", sums[key], step)
         return moved
 
     def _horner(self, family: Family, degree: int, by: str, sums: Dict[Key, str]) -> str:
@@ -190,23 +219,21 @@ class Follower:
 
     def _take_family(self, family: Family) -> None:
         """Add what the tile gives to the sums of a family."""
-        b = self.builder
-        names = [key[1] for _, key in family.sums if key[0] == "sum"]
-        b.values([b.by_name[name].args[0] for name in names], lambda v: True)
-        value = b.by_name[names[0]]
+        b, follow = self.builder, family.follow
+        value = b.by_name[next(key[1] for _, key in family.sums if key[0] == "sum")]
+        if follow.rule == "exp":
+            b.values([value.args[0]], lambda v: True)
+        else:
+            b.values((follow.offset,) + follow.weights, lambda v: True)
         for degree, key in family.sums:
-            if key[0] == "sum":
-                value, operand = b.by_name[key[1]], ""
-            else:
-                operand = self._power(family.follow, degree)
             acc = b.accumulator(value)
-            b.accumulate(value, acc, operand)
-            self._do("add", self.carried[key], b.whole(value, acc), into=self.carried[key])
+            b.accumulate(value, acc, "" if follow.rule == "exp" else self._power(follow, degree))
+            self._grow(key, b.whole(value, acc))
 
     def _power(self, follow: Follow, degree: int) -> str:
-        """The buffer of u - c to a power, or of the weights for 0."""
+        """The buffer of (u - c)^degree, with the weights."""
         b = self.builder
-        names = follow.weights if degree == 0 else (follow.offset,) * degree
+        names = follow.weights + (follow.offset,) * degree
         shape = b.shape(b.nest.axes)
         total = b.operand(names[0], shape)
         for name in names[1:]:

@@ -104,8 +104,8 @@ class SplitBuilder(Builder):
                 raise ScheduleError("a partial result that does not vary with all kept axes",
                                     node=name, stage="schedule")
             self._store_part(number, ("plain", name), self.whole(value, acc))
-        for key, buffer in follower.carried.items():
-            self._store_part(number, key, buffer)
+        for key in follower.carried:
+            self._store_part(number, key, follower.ended(key))
 
     def _store_part(self, number: int, key: Key, source: str) -> None:
         out = self.new(self.dtype_of(source), self.shape_of(source), "VECOUT")
