@@ -46,7 +46,7 @@ _BUILD = (
           "others can write to. Kernels of this process are built in a private temporary folder.",
           "Give `AUTOFUSE_CACHE_DIR` a folder that only you can write to, as for a key of ssh."),
     Entry(("is not loaded", "cannot use kernel library", "it was changed after the graph was fused",
-           "no host library was built"),
+           "no host library was built", "no function library"),
           "The op does not find the library that the graph names, or does not trust it: it was "
           "changed, or others may write to it or to a folder above it.",
           "Fuse on the machine that runs the model. `chmod go-w` the folder that is named."),
