@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from accuracy import assert_as_accurate
-from harness import MODERN, check, run_graph, sample
+from harness import MODERN, ZERO_SIGNS, check, run_graph, sample
 from opcheck import EVERY, FLOATS, INTEGERS, check_group, edges, has_kernel
 from tensorflow.python.ops import gen_array_ops as array_ops
 from tensorflow.python.ops import gen_math_ops as math_ops
@@ -51,13 +51,15 @@ def negated(function):
 
 @pytest.mark.parametrize("bits, narrow", [(8, False), (8, True), (4, False), (16, True)])
 def test_fake_quant_by_attributes(bits, narrow):
+    if bits > 8 and not ZERO_SIGNS:
+        pytest.skip("older versions have a formula of their own, which shows in so fine a grid")
     x = sample((7, 61), "float32", 3, MODERN)
     options = [{"min": a, "max": b, "num_bits": bits, "narrow_range": narrow}
                for a, b in ((-6.0, 6.0), (0.0, 6.0), (-0.1, 3.7), (-6.0, 0.0))]
     forward, backward = (array_ops.fake_quant_with_min_max_args,
                          array_ops.fake_quant_with_min_max_args_gradient)
     compare(lambda x: [forward(tf.maximum(x, x), **o) for o in options], [x],
-            0 if MODERN else 1e-5)
+            0 if ZERO_SIGNS else 1e-5)
     compare(lambda dy, x: [backward(tf.maximum(dy, dy), x, **o) for o in options],
             [x[::-1].copy(), x])
 
@@ -67,7 +69,7 @@ def test_fake_quant_by_tensors(least, most):
     x = sample((7, 61), "float32", 3, MODERN)
     least, most = np.float32(least), np.float32(most)
     compare(with_abs(array_ops.fake_quant_with_min_max_vars), [x, least, most],
-            0 if MODERN else 1e-5)
+            0 if ZERO_SIGNS else 1e-5)
     dy = sample((7, 61), "float32", 4, False)
     compare(negated(array_ops.fake_quant_with_min_max_vars_gradient), [dy, x, least, most], 1e-6)
 
@@ -77,7 +79,7 @@ def test_fake_quant_by_channels():
     least, most = np.float32([-1.0, 0, -2, 0]), np.float32([1.0, 5, 0, 0])
     least, most = np.resize(least, 61), np.resize(most, 61)
     compare(with_abs(array_ops.fake_quant_with_min_max_vars_per_channel), [x, least, most],
-            0 if MODERN else 1e-5)
+            0 if ZERO_SIGNS else 1e-5)
     compare(negated(array_ops.fake_quant_with_min_max_vars_per_channel_gradient),
             [dy, x, least, most], 1e-6)
 
