@@ -134,7 +134,7 @@ def test_long_sums_stay_accurate(axes, over, shape, cores):
 def test_long_rows_stay_accurate_in_one_walk(cores, variants):
     """Statistics that move along are no less accurate than float32 sums taken at once."""
     shape = (3, 100000)
-    x, gamma, beta = samples.make_inputs(samples.layer_norm(), dict(m0=3, m1=100000))[0]
+    x, gamma, beta = samples.make_inputs(samples.layer_norm(), {"m0": 3, "m1": 100000})[0]
     wide = x.astype(np.float64)
     result, want = run(samples.layer_norm(), shape, cores, variants=variants)
     centred = wide - wide.mean(1, keepdims=True)
