@@ -357,7 +357,8 @@ def _made_by(program: Program) -> Dict[str, str]:
             word = step.op
         else:
             word = "wide" if isinstance(step, Broadcast) else "fill"
-        words[name] = word
+        # What instructions write again and again is carried from tile to tile.
+        words[name] = "carried" if isinstance(step, Compute) and name in words else word
     return words
 
 
