@@ -215,7 +215,8 @@ VERSIONS = ["", "V2", "V3"]
 
 
 @pytest.mark.skipif(not MODERN, reason="no `tf.raw_ops`")
-@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+# The bfloat16 kernel of TensorFlow 2.6 gives no output.
+@pytest.mark.parametrize("dtype", ["float32", "float16"] + ["bfloat16"] * ZERO_SIGNS)
 def test_batch_norm_in_inference(dtype):
     versions = [v for v in VERSIONS if has_kernel("FusedBatchNorm" + v, dtype)]
     if not versions:
