@@ -16,12 +16,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
 
 from tf_autofuse.cluster.reasons import CODES  # noqa: E402
-from tf_autofuse.errors import Unsupported  # noqa: E402
+from tf_autofuse.errors import ScheduleError, Unsupported  # noqa: E402
 from tf_autofuse.flag_table import DFX, FLAGS, MAIN, Flag  # noqa: E402
 from tf_autofuse.loop.lower import lower  # noqa: E402
+from tf_autofuse.loop.merge import merge_axes  # noqa: E402
 from tf_autofuse.loop.source import Operator, TensorInfo  # noqa: E402
 from tf_autofuse.messages import CODE_HELP, PARTS, Entry  # noqa: E402
-from tf_autofuse.ops import OPS, OpInfo  # noqa: E402
+from tf_autofuse.ops import MOVE, OPS, OpInfo  # noqa: E402
+from tf_autofuse.schedule import schedule  # noqa: E402
 from tf_autofuse.schedule.expand import missing_instruction  # noqa: E402
 
 FLAGS_HEAD = """# Flags
@@ -105,8 +107,34 @@ SAMPLES = (
 """Shapes of the inputs that operators are tried with."""
 
 
+MOVE_SAMPLES = {
+    "Transpose": {1: (1, 0)}, "Slice": {1: (1, 2), 2: (2, 3)}, "ReverseV2": {1: (1,)},
+    "StridedSlice": {1: (0, 0), 2: (4, 8), 3: (1, 2)}, "Split": {0: (1,)},
+    "SplitV": {1: (3, 5), 2: (1,)}, "Concat": {0: (1,)}, "ConcatV2": {2: (1,)},
+    "Pad": {1: (1, 1, 0, 2)}, "PadV2": {1: (1, 1, 0, 2), 2: (1,)},
+    "MirrorPad": {1: (1, 1, 0, 2)}, "OneHot": {1: (5,), 2: (1,), 3: (0,)},
+}
+"""Parameters that operators which move elements are tried with."""
+
+
+def _moves(info: OpInfo, dtype: str) -> bool:
+    """Whether there is an Ascend C form of a move of a matrix."""
+    joins = info.ge in ("Concat", "ConcatV2", "Pack")
+    refs = tuple(("x%d" % number, 0) for number in range(2 if joins else 1))
+    infos = {ref: TensorInfo(dtype, _MATRIX) for ref in refs}
+    attrs = {"dst_dtype": "float32", "mode": "REFLECT", "axis": 0}
+    operator = Operator("op", info.ge, refs, attrs, None, None, MOVE_SAMPLES.get(info.ge, {}), 2)
+    try:
+        kernel = merge_axes(lower([operator], [("op", 0)], infos).kernel)[0]
+        return not missing_instruction(kernel) and bool(schedule(kernel))
+    except (Unsupported, ScheduleError):
+        return False
+
+
 def ascend_types(info: OpInfo) -> List[str]:
     """The types of the first input for which an operator has an Ascend C form."""
+    if info.kind == MOVE:
+        return [dtype for dtype in sorted(info.dtypes) if _moves(info, dtype)]
     return [dtype for dtype in sorted(info.dtypes)
             if any(_has_form(info, dtype, shapes) for shapes in SAMPLES)]
 

@@ -112,6 +112,7 @@ _ROWS = (
     _row("Pad", MOVE, EVERY, "pad", data=1),
     _row("PadV2", MOVE, EVERY, "pad", data=1),
     _row("MirrorPad", MOVE, EVERY, "mirror_pad", attrs=("mode",), data=1),
+    _row("OneHot", MOVE, INT32_64 | frozenset(("uint8",)), "one_hot", attrs=("axis",), data=1),
     _row("Fill", BROADCAST, EVERY, "broadcast", first=1, data=1),
     _row("Unpack", MOVE, EVERY, "unpack", attrs=("axis",), outputs=EACH),
     # element-wise, one input

@@ -133,6 +133,19 @@ def test_nothing_fails_where_there_is_nothing_to_read():
     check(lambda x, y: tf.pad(x // y, [[1, 0], [0, 1]]), [x, y], kernels=None)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint8"])
+def test_one_hot(dtype):
+    x = np.array([[0, 3, 1], [2, 9, 4]], dtype)
+    logits = sample((2, 3, 5), "float32", 1)
+
+    def build(x, logits):
+        labels = tf.one_hot(x, 5, dtype=logits.dtype)
+        picked = tf.one_hot(x, 4, axis=0, on_value=7, off_value=-1)
+        return tf.reduce_max(labels * logits, -1), tf.abs(picked) * 2
+
+    check(build, [x, logits], kernels=None)
+
+
 @pytest.mark.skipif(not MODERN, reason="a gradient of this form needs TensorFlow 2")
 def test_gates_of_a_recurrent_cell_are_one_kernel():
     z, c = sample((8, 40), "float32", 9, special=False), sample((8, 10), "float32", 10)

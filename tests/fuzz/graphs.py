@@ -115,7 +115,8 @@ def _smaller(draw, base):
 def _step(draw, values, base) -> Step:
     index = draw(st.integers(max(0, len(values) - 4), len(values) - 1))
     x, name = values[index], "v%d" % index
-    kinds = ["unary", "cast", "binary", "select"] + (["reduce", "view"] if x.dims else [])
+    kinds = ["unary", "cast", "binary", "select"] + (
+        ["reduce", "view", "move"] if x.dims else [])
     kind = draw(st.sampled_from(kinds))
     if kind == "unary":
         op = draw(st.sampled_from([op for op, dtypes in UNARY.items() if x.dtype in dtypes]))
@@ -124,6 +125,8 @@ def _step(draw, values, base) -> Step:
         return _reduce(draw, x, name)
     if kind == "view":
         return _view(draw, x, name, base)
+    if kind == "move":
+        return _move(draw, x, name)
     if kind in ("binary", "select") and x.joins:
         return _meet(draw, values, kind, index)
     target = draw(st.sampled_from([dtype for dtype in DTYPES if dtype != x.dtype]))
@@ -179,6 +182,33 @@ def _primes(size: int) -> List[int]:
             found.append(prime)
             size //= prime
     return found
+
+
+def _move(draw, x, name) -> Step:
+    """A part of a tensor, its dims in another order, or two of it side by side."""
+    rank = len(x.dims)
+    at = draw(st.integers(0, rank - 1))
+    kind = draw(st.sampled_from(["transpose", "slice", "reverse", "concat", "pad"]))
+    size = x.dims[at]
+    if kind == "transpose":
+        order = draw(st.permutations(range(rank)))
+        dims = tuple(x.dims[place] for place in order)
+        text = "tf.transpose(%s, %r)" % (name, list(order))
+        return Step(text, x.dtype, dims, x.joins and dims == x.dims)
+    if kind == "reverse":
+        return Step("tf.reverse(%s, [%d])" % (name, at), x.dtype, x.dims, x.joins)
+    if kind == "slice":
+        first, last = (draw(st.integers(-size - 1, size + 1)) for _ in range(2))
+        step = draw(st.sampled_from([1, 1, 2, -1, -2]))
+        size = len(range(*slice(first, last, step).indices(size)))
+        text = "%s[%s]" % (name, ":, " * at + "%d:%d:%d" % (first, last, step))
+    elif kind == "concat":
+        text, size = "tf.concat([%s, %s], %d)" % (name, name, at), 2 * size
+    else:
+        ends = [[0, 0]] * rank
+        ends[at] = [draw(st.integers(0, 2)), draw(st.integers(0, 2))]
+        text, size = "tf.pad(%s, %r)" % (name, ends), size + sum(ends[at])
+    return Step(text, x.dtype, x.dims[:at] + (size,) + x.dims[at + 1:], False)
 
 
 def _meet(draw, values, kind, index) -> Step:

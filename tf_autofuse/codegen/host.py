@@ -6,7 +6,7 @@ from typing import Dict, List, Sequence
 from tf_autofuse.codegen.host_nest import NestPrinter
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.kernel.nest import Nest, needed
-from tf_autofuse.loop.ir import LoopKernel, Map
+from tf_autofuse.loop.ir import Load, LoopKernel, Map, unit_axis
 from tf_autofuse.loop.ops import REFUSING
 from tf_autofuse.loop.text import print_loop
 
@@ -62,6 +62,14 @@ def element_cost(loop: LoopKernel, nest: Nest) -> float:
     return max(cost, _PLAIN_COST)
 
 
+def _strides(loop: LoopKernel, nest: Nest) -> bool:
+    """Whether a load jumps along the innermost axis: what it jumps over should stay in the cache
+    until the next row needs it."""
+    loads = [value for value in loop.body if isinstance(value, Load) and value.moved]
+    return nest.inner_kept and any(
+        nest.inner in load.walked and unit_axis(load.dims) != nest.inner for load in loads)
+
+
 def _tiling(loop: LoopKernel, printers: List[NestPrinter]) -> str:
     lines = [
         "int32_t autofuse_abi_version(void) { return AUTOFUSE_ABI_VERSION; }",
@@ -82,7 +90,7 @@ def _tiling(loop: LoopKernel, printers: List[NestPrinter]) -> str:
         lines.append("  cut_nest({%s, %s, %s, %s, %s, %s, %d, %d, %.2f}, threads, "
                      "out->p + %d * CUT_PARAMS, out);"
                      % (outer, first, rest, inner, "true" if nest.inner_kept else "false",
-                        "true" if printer.tiled else "false",
+                        "true" if printer.tiled or _strides(loop, nest) else "false",
                         reduces, printer.phases, element_cost(loop, nest), printer.number))
     return "\n".join(lines + ["  return 0;", "}"]) + "\n"
 

@@ -74,6 +74,26 @@ def lower_mirror_pad(low, op: Operator, _: str):
     return x
 
 
+def lower_one_hot(low, op: Operator, _: str):
+    """One value where a new coordinate is the index, another elsewhere."""
+    x = low.tensor(op.inputs[0])
+    (depth,) = numbers(op, 1)
+    rank = len(x.dims) + 1
+    place = position(op, int(op.attrs.get("axis", -1)), rank)
+    kind = op.attrs["dst_dtype"]
+    python = float if kind in ALL_FLOATS else bool if kind == "bool" else int
+    if depth < 0 or 2 not in op.params or 3 not in op.params:
+        raise Unsupported("depth or values are not constant", node=op.name, code="AXES_UNKNOWN")
+    on, off = (low.const(python(op.params[port][0]), kind) for port in (2, 3))
+    wide = "int32" if x.dtype == "int32" else "int64"
+    x = low.cast(x, wide)
+    axis = None if depth == 1 else low.new_axis(depth)
+    x = x._replace(dims=x.dims[:place] + (None,) + x.dims[place:])
+    along = x._replace(dims=(None,) * place + (axis,) + (None,) * (rank - 1 - place))
+    here = low.map("eq", [x, low.index(along, place, wide)], "bool")
+    return low.map("select", [here, on, off])
+
+
 def _backwards(low, op: Operator, x, place: int, first: int, last: int):
     """Elements from `first` down to behind `last`."""
     if first == last:
@@ -123,4 +143,5 @@ JOINS: Dict[str, Callable] = {
     "pack": lower_pack,
     "pad": lower_pad,
     "mirror_pad": lower_mirror_pad,
+    "one_hot": lower_one_hot,
 }
