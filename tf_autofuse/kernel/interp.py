@@ -296,8 +296,8 @@ class _Machine:
         return rows, self._extent(self.program.x) if self.program.x in axes else 1
 
     def _copy_in(self, step: CopyIn) -> np.ndarray:
-        axes = {dim.axis for dim in step.dims if dim.axis is not None}
-        axes |= {axis for _, axis in step.when}
+        axes = [dim.axis for dim in step.dims if dim.axis is not None]
+        axes += [axis for _, axis in step.when]
         dtype = self.kernel.loop.inputs[step.input].dtype
         part = self.views[step.input][self._index(axes)]
         return decode(np.ascontiguousarray(part).reshape(self._tile_order(axes)), dtype)

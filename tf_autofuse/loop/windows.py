@@ -136,8 +136,9 @@ def _parse(body: str) -> Window:
     for kind, form in _FORMS:
         found = re.match(form + "$", body)
         if found:
-            return Window(kind, *[None if word is None else int(word)
-                                  for word in found.groups()])
+            numbers = [None if word is None else int(word) for word in found.groups()]
+            first, last, step = (numbers + [None] * 3)[:3]
+            return Window(kind, first, last, 1 if step is None else step)
     raise ValueError("window [%s]" % body)
 
 

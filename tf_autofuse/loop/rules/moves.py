@@ -123,7 +123,7 @@ def _entries(op: Operator, rank: int):
         raise Unsupported("slice of %d dims of rank %d" % (given, rank), node=op.name,
                           code="SHAPE")
     place = 0
-    entries = []
+    entries: List[Tuple[Optional[int], Optional[Window]]] = []
     for n in range(count):
         if bit("ellipsis_mask", n):
             entries += [(place + i, None) for i in range(rank - given)]
