@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 import tf_autofuse
 
-GRAPHS = int(os.environ.get("AUTOFUSE_FUZZ_GRAPHS", "60"))
+GRAPHS = int(os.environ.get("AUTOFUSE_FUZZ_GRAPHS", "300"))
 
 
 def run(program):
@@ -37,7 +37,7 @@ def assert_same_bits(got, expected, signs):
 
 
 @settings(
-    max_examples=GRAPHS, deadline=None, derandomize=GRAPHS <= 100, database=None,
+    max_examples=GRAPHS, deadline=None, derandomize=GRAPHS <= 300, database=None,
     suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink),
 )
 @given(programs())

@@ -1,4 +1,5 @@
-"""Kernels that other runs left in their bundles, on the twin: nothing generated goes unchecked."""
+"""Kernels that other runs left in their bundles, on the twin and in their build for the CPU, against
+the interpreter: nothing generated goes unchecked."""
 import json
 import os
 from typing import Iterator, Tuple
@@ -6,11 +7,14 @@ from typing import Iterator, Tuple
 from kernel_samples import make_inputs, sizes_of
 from sweep.runner import Outcome, launch, relative_error
 
+from tf_autofuse import build
 from tf_autofuse.codegen.ascendc import print_ascendc
+from tf_autofuse.codegen.host import print_host
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.kernel.text import parse_kernel
 from tf_autofuse.loop import interp
 from tf_autofuse.platforms import platform as find_platform
+from tf_autofuse.runtime.host import run_host
 
 SIZES: Tuple[Tuple[int, ...], ...] = ((5, 3, 67, 2, 3), (1, 130, 4, 3, 2))
 """Sizes of the merged axes, first axis first."""
@@ -28,17 +32,21 @@ def kernels(folder: str) -> Iterator[Tuple[str, Kernel]]:
 
 
 def run(name: str, kernel: Kernel, sizes_at: Tuple[int, ...]) -> Outcome:
-    """The kernel on the twin against the loop interpreter, with axes of the given sizes."""
+    """The kernel on the twin and on the CPU against the interpreter, axes of the given sizes."""
     loop = kernel.loop
     chip = find_platform(kernel.platform)
     source = print_ascendc(kernel, chip)
     sizes = sizes_of(loop, *sizes_at)
     inputs, strides = make_inputs(loop, sizes)
     want = interp.run(loop, inputs, sizes)
-    result = launch(kernel, source, chip, inputs, sizes, strides, want)
+    on_twin = launch(kernel, source, chip, inputs, sizes, strides, want).outputs
+    library = build.compile_host_kernel(print_host(kernel), key=name)
+    shapes = [(array.shape, param.dtype) for array, param in zip(want, loop.outputs)]
+    on_cpu = run_host(library, inputs, list(sizes.values()), strides, shapes)
     error = max(
         relative_error(got, expected, param.dtype)
-        for got, expected, param in zip(result.outputs, want, loop.outputs)
+        for outputs in (on_twin, on_cpu)
+        for got, expected, param in zip(outputs, want, loop.outputs)
     )
     dtypes = {param.dtype for param in loop.inputs + loop.outputs}
     narrow = [dtype for dtype in ("bfloat16", "float16") if dtype in dtypes]
