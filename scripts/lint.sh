@@ -4,7 +4,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-LINT_REQUIREMENTS=(ruff==0.17.6 mypy==2.4.1 clang-format==23.1.5)
+LINT_REQUIREMENTS=(ruff==0.17.6 mypy==2.4.1 clang-format==23.1.5 numpy)
 
 main() {
   local fix=no

@@ -1,5 +1,5 @@
-"""Kernels that other runs left in their bundles, on the twin and in their build for the CPU, against
-the interpreter: nothing generated goes unchecked."""
+"""Kernels that other runs left in their bundles: on the twin and in their build for the CPU, both
+against the interpreter. Nothing generated goes unchecked."""
 import json
 import os
 from typing import Iterator, Tuple
