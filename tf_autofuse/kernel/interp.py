@@ -265,7 +265,7 @@ class _Machine:
             part = self.partials[(step.number, self.part or 0)][self._index(step.axes)]
             return part.reshape(self._tile_order(step.axes))
         at = self.at[step.axis]
-        points = np.arange(at.start, at.stop) - (at.start if step.counted else 0)
+        points: np.ndarray = np.arange(at.start, at.stop) - (at.start if step.counted else 0)
         return points.reshape(self._tile_order([step.axis]))
 
     def _compute(self, step: Compute, sources: List[np.ndarray], dtype: str) -> np.ndarray:
