@@ -115,7 +115,8 @@ JOINS = {
 
 @pytest.mark.parametrize("shapes", [None, [[None, 5, 7], [None, 5, 3]]])
 def test_tensors_side_by_side(shapes):
-    x, y = sample((6, 5, 7), "float32", 1), sample((6, 5, 3), "float32", 2)
+    # A maximum of TensorFlow 1 loses NaN.
+    x, y = sample((6, 5, 7), "float32", 1, MODERN), sample((6, 5, 3), "float32", 2, MODERN)
     used = check(lambda x, y: [JOINS[name](x, y) for name in sorted(JOINS)], [x, y], shapes,
                  kernels=None)
     moved = {name for entry in used for name in entry.op_types}
