@@ -10,6 +10,9 @@ enum { CUT_ROWS, CUT_TILE, CUT_CHUNKS, CUT_CHUNK, CUT_WORKSPACE, CUT_BLOCKS, CUT
 /* Longest run of kept elements that an array on the stack of a block has. */
 enum { MAX_TILE = 1024 };
 
+/* Elements of a short run that are reduced side by side: a vector of double. */
+enum { RUN_LANES = 8 };
+
 struct NestShape {
   int64_t outer; /* points of the kept axes outside the walk */
   int64_t first; /* size of the first reduced axis, 1 if there is none */

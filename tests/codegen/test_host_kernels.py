@@ -17,15 +17,20 @@ KERNELS = {
     "float16": (samples.abs_relu_exp("float16"), [(1,), (511,), (512,), (1301,), (BIG,)]),
     "row": (samples.abs_add_relu("m1"), [(1, 1), (3, BIG // 10), (BIG // 10, 3), (0, 5)]),
     "column": (samples.abs_add_relu("m0"), [(1, 1), (33, 65)]),
-    "ar": (samples.reduction("m0 m1", "m1", ("sum", "max")), [(1, 1), (7, BIG), (BIG, 3), (4, 0)]),
+    "ar": (samples.reduction("m0 m1", "m1", ("sum", "max")),
+           [(1, 1), (7, BIG), (BIG, 3), (4, 0), (90, 8), (33, 13), (21, 63), (21, 64)]),
     "ra": (samples.reduction("m0 m1", "m0", ("sum", "min")),
            [(1, 1), (7, BIG), (BIG, 3), (0, 4), (8, 5), (9, 70), (31, 17)]),
     "full": (samples.reduction("m0", "m0", ("sum", "max", "prod")), [(1,), (BIG * 10,), (0,)]),
     "narrow": (samples.reduction("m0 m1", "m1", ("max", "min"), "float16"), [(5, 999)]),
     "ara": (samples.reduction("m0 m1 m2", "m1"), [(3, 1000, 200), (2, 5, 3000)]),
-    "rar": (samples.reduction("m0 m1 m2", "m0 m2"), [(1000, 3, 100)]),
-    "int": (samples.reduction("m0 m1", "m1", ("sum", "max", "prod"), "int32"), [(9, 1000)]),
-    "softmax": (samples.softmax("m1"), [(1, 1), (3, BIG), (500, 40)]),
+    "rar": (samples.reduction("m0 m1 m2", "m0 m2", ("sum", "max", "min")),
+            [(1000, 3, 100), (1000, 3, 7), (4, 5, 8), (30000, 2, 19), (9, 2, 64), (0, 2, 9)]),
+    "rar_narrow": (samples.reduction("m0 m1 m2", "m0 m2", ("max", "min"), "bfloat16"),
+                   [(70, 3, 21)]),
+    "int": (samples.reduction("m0 m1", "m1", ("sum", "max", "prod"), "int32"),
+            [(9, 1000), (9, 23)]),
+    "softmax": (samples.softmax("m1"), [(1, 1), (3, BIG), (500, 40), (90, 10)]),
     "softmax_columns": (samples.softmax("m0"), [(BIG, 3), (40, 2500)]),
     "softmax_full": (samples.softmax("m0 m1"), [(BIG, 3)]),
     "three_nests": (samples.bias_gradient_and_loss(), [(1000, 300), (1, 1)]),
@@ -83,6 +88,29 @@ def test_nan_wins_maximum_and_minimum(over, threads):
     for have, expected in zip(got, want):
         assert np.isnan(have).sum() == 1
         np.testing.assert_array_equal(have, expected)
+
+
+@pytest.mark.parametrize("place", [(0, 0, 0), (70, 1, 7), (1999, 2, 10)])
+def test_nan_in_a_lane_and_behind_the_lanes(place):
+    loop = samples.reduction("m0 m1 m2", "m0 m2", ("max", "min", "sum"))
+    x = np.random.RandomState(2).randn(2000, 3, 11).astype(np.float32)
+    x[place] = np.nan
+    x[3, :, 2] = np.inf
+    one, want = run(loop, x.shape, 1, inputs=[x])
+    four, _ = run(loop, x.shape, 4, inputs=[x])
+    for have, again, expected in zip(one, four, want):
+        assert np.isnan(have).sum() == 1
+        np.testing.assert_array_equal(have, expected)
+        np.testing.assert_array_equal(have, again)
+
+
+def test_short_rows_are_summed_alike_by_any_number_of_threads():
+    loop = samples.reduction("m0 m1 m2", "m0 m2")
+    x = np.random.RandomState(2).randn(30000, 2, 19).astype(np.float32)
+    (one,), _ = run(loop, x.shape, 1, inputs=[x])
+    for threads in (2, 3, 4):
+        (have,), _ = run(loop, x.shape, threads, inputs=[x])
+        np.testing.assert_array_equal(have, one)
 
 
 def test_a_long_reduction_is_cut_for_threads():

@@ -2,7 +2,9 @@
 
 Accumulators along a kept vector axis are arrays with one element per point of a tile. Rows go into
 them in groups, so that an accumulator is loaded and stored once for several rows. Vector loops over
-float16 in memory run in chunks that are converted as a whole.
+float16 in memory run in chunks that are converted as a whole. Short runs along a reduced vector
+axis go into lanes that are added up when the walk ends: a sum across a vector costs more than the
+run.
 """
 from __future__ import annotations
 
@@ -11,11 +13,17 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_values import ValuePrinter
 from tf_autofuse.kernel.nest import Nest, needed
-from tf_autofuse.loop.ir import Load, LoopKernel, Reduce, Value
+from tf_autofuse.loop.ir import Load, LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ops import HEAVY
 
 # Rows that go into the accumulators of a tile together, when a row is at most that many values.
 GROUP_ROWS = 8
 GROUP_VALUES = 6
+
+# Below how many elements a reduced run is short, and where it has costly math: that gains more from
+# the longer vectors of the other form.
+SHORT_RUN = 64
+SHORT_COSTLY_RUN = 16
 
 
 class WalkPrinter(ValuePrinter):
@@ -25,6 +33,7 @@ class WalkPrinter(ValuePrinter):
         super().__init__(loop)
         self.nest = nest
         self.outer = len(nest.outer_kept)
+        self.lane = ""  # the subscript of the lane that the current loop adds to
 
     def _walk(self, targets: List[str], reduces: List[Reduce], stores: Sequence[int]) -> None:
         values = needed(self.loop, targets, frozenset(self.known))
@@ -35,6 +44,20 @@ class WalkPrinter(ValuePrinter):
             if not self.is_inline(value) and value.name not in self.known:
                 lines.setdefault(max(self.nest.depth(value), self.outer - 1), []).append(value)
         self._level(self.outer - 1, lines, reduces, stores)
+        short = self._short_run(deepest, lines, reduces, stores)
+        if short:
+            size = self.size[self.nest.order[deepest]]
+            self.open("if (%s < %d) {" % (size, short))
+            self._short_walk(deepest, lines, reduces, stores)
+            self.close()
+            self.open("if (%s >= %d) {" % (size, short))
+        self._long_walk(deepest, lines, reduces, stores)
+        if short:
+            self.close()
+
+    def _long_walk(self, deepest: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
+                   stores: Sequence[int]) -> None:
+        """The loops of a walk down to `deepest`, where the vector loop is."""
         for depth in range(self.outer, deepest):
             if depth == deepest - 1 and self._is_grouped(depth, lines, reduces, stores):
                 self._grouped(depth, lines[deepest], reduces)
@@ -45,6 +68,62 @@ class WalkPrinter(ValuePrinter):
             self._vector_loop(deepest, lines, reduces, stores)
         for _ in range(self.outer, deepest):
             self.close()
+
+    def _short_run(self, deepest: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
+                   stores: Sequence[int]) -> int:
+        """Up to which length runs of the vector loop go into lanes; 0 for never."""
+        if deepest < self.outer or self.nest.inner_kept or not self._reduced_at(deepest, reduces):
+            return 0
+        axis, values = self.nest.order[deepest], lines.get(deepest, [])
+        halves = any(isinstance(v, Load) and self.is_half_run(v, axis) for v in values)
+        if halves or any(self.is_packed(n, axis) for n in stores):
+            return 0
+        costly = any(isinstance(v, Map) and v.op in HEAVY for v in values)
+        return SHORT_COSTLY_RUN if costly else SHORT_RUN
+
+    def _reduced_at(self, depth: int, reduces: Sequence[Reduce]) -> List[Reduce]:
+        return [v for v in reduces if self.nest.depth(self.by_name[v.operand]) == depth]
+
+    def _short_walk(self, deepest: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
+                    stores: Sequence[int]) -> None:
+        """The same loops for short runs: whole groups of RUN_LANES elements, then single ones."""
+        inside = self._reduced_at(deepest, reduces)
+        axis = self.nest.order[deepest]
+        for value in inside:
+            acc, at = Accumulator(value), self.index[value.name]
+            self.put("%s lane%d[RUN_LANES];" % (acc.c_type, at))
+            if acc.needs_flag:
+                self.put("int32_t lane_nan%d[RUN_LANES] = {};" % at)
+            self.put("for (int64_t l = 0; l < RUN_LANES; ++l) lane%d[l] = %s;" % (at, acc.start))
+        for depth in range(self.outer, deepest):
+            self._open_loop(self.nest.order[depth])
+            self._level(depth, lines, reduces, stores)
+        low, high = self._limits(axis)
+        self.put("int64_t b = %s;" % low)
+        self.open("for (; b + RUN_LANES <= %s; b += RUN_LANES) {" % high)
+        self._open_loop(axis, "#pragma omp simd", ("b", "b + RUN_LANES"))
+        self.lane = "[%s - b]" % self.point[axis]
+        self._level(deepest, lines, reduces, stores)
+        self.lane = ""
+        self.close()
+        self.close()
+        self._open_loop(axis, "", ("b", high))
+        self._level(deepest, lines, reduces, stores)
+        self.close()
+        for _ in range(self.outer, deepest):
+            self.close()
+        self.open("if (%s >= RUN_LANES) {" % self.size[axis])
+        for value in inside:
+            self._add_lanes(value)
+        self.close()
+
+    def _add_lanes(self, value: Reduce) -> None:
+        acc, at = Accumulator(value), self.index[value.name]
+        self.open("for (int64_t l = 0; l < RUN_LANES; ++l) {")
+        self.put("acc%d = %s;" % (at, acc.vector_step("acc%d" % at, "lane%d[l]" % at)))
+        if acc.needs_flag:
+            self.put("nan%d |= lane_nan%d[l];" % (at, at))
+        self.close()
 
     def _level(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
                stores: Sequence[int]) -> None:
@@ -160,9 +239,12 @@ class WalkPrinter(ValuePrinter):
             slot = "acc%d[%s - x0]" % (at, self.point[self.nest.inner])
             self.put("%s = %s;" % (slot, acc.combine(slot, other)))
             return
-        self.put("acc%d = %s;" % (at, acc.vector_step("acc%d" % at, other)))
+        slot, flag = "acc%d" % at, "nan%d" % at
+        if self.lane:
+            slot, flag = "lane%d%s" % (at, self.lane), "lane_nan%d%s" % (at, self.lane)
+        self.put("%s = %s;" % (slot, acc.vector_step(slot, other)))
         if acc.needs_flag:
-            self.put("nan%d |= %s != %s;" % (at, other, other))
+            self.put("%s |= %s != %s;" % (flag, other, other))
 
     def _reduction(self, name: str) -> Reduce:
         value = self.by_name[name]
