@@ -143,6 +143,18 @@ _FILES = (
     Entry(("is not replaced: there is no folder", "runs %s of %s"),
           "`--replace_kernel` took a source from the debug folder, or found none.",
           "Make the folder with `--codegen_compile_debug=true` first."),
+    Entry(("acl.{} failed with", "no tiling for sizes",
+           "pyACL cannot be imported"),
+          "A call of pyACL failed, whose name and code the message has, or there is no pyACL.",
+          "Source CANN's `set_env.sh`, look with `npu-smi info` whether the device is free, and "
+          "look the code up in the manual of pyACL."),
+    Entry(("the device is an", "--calibrate takes no script"),
+          "`tf-autofuse profile --calibrate` measures the chip of this host and runs no script.",
+          "Leave `--soc` away, or give the name that `npu-smi info` shows."),
+    Entry(("is not measured:",),
+          "A probe kernel of `tf-autofuse profile --calibrate` does not build for this chip; its "
+          "cost stays as it was.",
+          "Nothing, if one or two are missing; otherwise look at what the compiler says."),
     Entry(("the HTML report needs jinja2", "this TensorFlow has no reader of profiles",
            "TensorFlow's profiler"),
           "A tool needs something that is missing, or that the script uses itself.",

@@ -136,12 +136,15 @@ class Platform:
         so that it stays there among the tensors that only pass through [guess]."""
         return self.l2_bytes // 4
 
+    def cost_class(self, op: str) -> str:
+        """Cost class of vector instruction `op`; an unknown one counts as a binary instruction."""
+        if op in _CLASSES:
+            return _CLASSES[op]
+        return "compare" if op.rstrip("s") in _COMPARES else "binary"
+
     def cost(self, op: str) -> Cost:
-        """Cost of vector instruction `op`; an unknown one counts as a binary instruction."""
-        known = _CLASSES.get(op)
-        if known is None:
-            known = "compare" if op.rstrip("s") in _COMPARES else "binary"
-        return self.costs[known]
+        """Cost of vector instruction `op`."""
+        return self.costs[self.cost_class(op)]
 
 
 _ROWS: Tuple[Platform, ...] = (

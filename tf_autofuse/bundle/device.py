@@ -36,6 +36,14 @@ def find_bisheng() -> Optional[str]:
     return shutil.which("bisheng") or (inside[0] if inside else None)
 
 
+def require_bisheng() -> str:
+    """The Ascend compiler; BuildError when there is none."""
+    bisheng = find_bisheng()
+    if bisheng is None:
+        raise BuildError("bisheng is neither on PATH nor in ASCEND_HOME_PATH")
+    return bisheng
+
+
 def build_tiling(folder: str, source: str, output: str) -> None:
     """Compile the tiling library of a bundle; BuildError when it does not."""
     core = os.path.join(paths.csrc_dir(), "core")
@@ -49,9 +57,7 @@ def build_kernel(folder: str, source: str, output: str, soc: str) -> None:
 
     The result is the device's half alone, as aclrtBinaryLoadFromFile takes it.
     """
-    bisheng = find_bisheng()
-    if bisheng is None:
-        raise BuildError("bisheng is neither on PATH nor in ASCEND_HOME_PATH")
+    bisheng = require_bisheng()
     host = output + ".host.o"
     arch = "--npu-arch=" + _ARCH[chip(soc).npu_arch]
     path = os.path.join(folder, source)

@@ -12,7 +12,7 @@ import tempfile
 import time
 from typing import Any, Dict, List, Tuple
 
-from tf_autofuse.cli import child, style
+from tf_autofuse.cli import calibrate, child, style
 from tf_autofuse.errors import AutofuseError
 
 MEASURED, SCRIPT_FAILED = 0, 1
@@ -20,8 +20,11 @@ MEASURED, SCRIPT_FAILED = 0, 1
 _EXAMPLES = """examples:
   tf-autofuse profile train.py -o op_summary.csv -- --epochs 1
   tf-autofuse profile -m package.train --json
+  tf-autofuse profile --calibrate -o costs      measure this chip; AUTOFUSE_PLATFORM_DIR=costs
 
-exit code: 0 measured; 1 the script failed in one of its runs; 2 bad input."""
+exit code: 0 measured; 1 the script failed in one of its runs; 2 bad input. With --calibrate: 0 the
+row of a chip was written; 1 there is no CANN, and the row that was written is of the host's CPU; 2
+bad input, or a call of the device failed."""
 _SHOWN = 12
 
 
@@ -34,15 +37,25 @@ def add_parser(commands: Any) -> None:
         "one line per run of an operator under the column names of msprof's op_summary (FILE for "
         "the fused run, FILE_unfused for the other) and compares the time of all operators: "
         "\u878d\u5408\u63d0\u5347\u6bd4 = (before - after) / before. On a host the aiv_* columns "
-        "are N/A, and the host_* columns hold what was measured here.",
+        "are N/A, and the host_* columns hold what was measured here. With --calibrate it "
+        "measures the instructions and copies of the chip instead, and writes the costs that "
+        "tilings are chosen by.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("target", metavar="TARGET", help="the script; its arguments follow --")
     parser.add_argument(
-        "-o", "--out", metavar="FILE", default="op_summary.csv", help="the CSV file"
+        "target", metavar="TARGET", nargs="?", help="the script; its arguments follow --"
     )
-    parser.add_argument("--json", action="store_true", help="print the comparison as JSON")
+    parser.add_argument(
+        "-o", "--out", metavar="PATH",
+        help="the CSV file, otherwise op_summary.csv; of --calibrate the folder for NAME.json, "
+        "otherwise this one",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--calibrate", action="store_true", help="measure the chip, no script")
+    parser.add_argument(
+        "--soc", help="chip to calibrate, as npu-smi shows it; otherwise the one that is there"
+    )
     child.add_script_options(parser)
     parser.set_defaults(execute=execute)
 
@@ -51,6 +64,11 @@ def execute(options: argparse.Namespace) -> int:
     """Run, write, compare; the exit code of the module's text."""
     from tf_autofuse.report import profile
 
+    if options.calibrate:
+        return calibrate.execute(options)
+    if options.target is None:
+        raise AutofuseError("no script given; --calibrate needs none")
+    out = options.out or "op_summary.csv"
     script = child.Script.of(options)
     folder = tempfile.mkdtemp(prefix="tf_autofuse-profile-")
     try:
@@ -59,8 +77,8 @@ def execute(options: argparse.Namespace) -> int:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     speed = copy_speed()
-    base, ending = os.path.splitext(options.out)
-    _write(options.out, profile.rows(fused, speed))
+    base, ending = os.path.splitext(out)
+    _write(out, profile.rows(fused, speed))
     _write("{}_unfused{}".format(base, ending), profile.rows(unfused, speed))
     found = profile.compare(unfused, fused)
     if options.json:
@@ -68,7 +86,7 @@ def execute(options: argparse.Namespace) -> int:
     else:
         for line in _lines(found, profile.RATIO_NAME):
             print(line)
-        print("tf-autofuse: written to {}".format(options.out))
+        print("tf-autofuse: written to {}".format(out))
     return SCRIPT_FAILED if first or second else MEASURED
 
 

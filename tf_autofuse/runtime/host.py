@@ -118,22 +118,45 @@ def run_host(
     are uint16. With `threads` > 1 the blocks of a phase run on that many threads.
     KernelRunError: the kernel refuses the sizes, or an integer was divided by zero.
     """
-    library = load_kernel(path)
-    tiling = host_tiling(path, sizes, threads)
-    inputs = [np.ascontiguousarray(array) for array in in_arrays]
-    outputs = [np.empty(shape, storage_dtype(dtype)) for shape, dtype in out_shapes_dtypes]
-    scratch = np.empty(tiling.workspace_bytes + _ALIGNMENT, np.uint8)
-    start = -(-scratch.ctypes.data // _ALIGNMENT) * _ALIGNMENT
-    args = _Args(
-        _pointers(inputs),
-        _pointers(outputs),
-        _int64s(sizes),
-        None if strides is None else _int64s(strides),
-        start if tiling.workspace_bytes else None,
-    )
-    for phase in range(tiling.phases):
-        _run_phase(library, args, tiling, phase, threads)
-    return outputs
+    launch = HostLaunch(path, in_arrays, sizes, strides, out_shapes_dtypes, threads)
+    launch.run()
+    return launch.outputs
+
+
+class HostLaunch:
+    """A call of a kernel library with its arguments in place, to be made once or many times.
+
+    `run_host` says what the arguments are; each `run` writes `outputs`.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        in_arrays: Sequence[np.ndarray],
+        sizes: Sequence[int],
+        strides: Optional[Sequence[int]],
+        out_shapes_dtypes: Sequence[Tuple[Tuple[int, ...], str]],
+        threads: int = 1,
+    ) -> None:
+        self._library = load_kernel(path)
+        self._tiling = host_tiling(path, sizes, threads)
+        self._threads = threads
+        self._inputs = [np.ascontiguousarray(array) for array in in_arrays]
+        self.outputs = [np.empty(shape, storage_dtype(dtype)) for shape, dtype in out_shapes_dtypes]
+        self._scratch = np.empty(self._tiling.workspace_bytes + _ALIGNMENT, np.uint8)
+        start = -(-self._scratch.ctypes.data // _ALIGNMENT) * _ALIGNMENT
+        self._args = _Args(
+            _pointers(self._inputs),
+            _pointers(self.outputs),
+            _int64s(sizes),
+            None if strides is None else _int64s(strides),
+            start if self._tiling.workspace_bytes else None,
+        )
+
+    def run(self) -> None:
+        """All phases of the kernel; KernelRunError when it fails."""
+        for phase in range(self._tiling.phases):
+            _run_phase(self._library, self._args, self._tiling, phase, self._threads)
 
 
 def _run_phase(

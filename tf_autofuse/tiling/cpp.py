@@ -67,6 +67,12 @@ def tiling(kernel: Kernel, sizes: Dict[str, int], strides: Optional[Sequence[int
     Without `variants`: key 0, which needs no workspace. ScheduleError when nothing fits.
     """
     tilings, blocks = solve(kernel, sizes, cores, variants)
+    return packed(kernel, sizes, strides, tilings, blocks)
+
+
+def packed(kernel: Kernel, sizes: Dict[str, int], strides: Optional[Sequence[int]],
+           tilings: Sequence[NestTiling], blocks: int) -> Tiling:
+    """The launch with these tilings, one for each nest."""
     key, at, values = 0, 0, []
     for programs, t in zip(kernel.variants, tilings):
         key = key * len(programs) + t.variant

@@ -1,0 +1,1 @@
+"""Measures the cost row of a chip: probe kernels, and what runs them."""
