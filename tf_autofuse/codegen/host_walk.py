@@ -72,21 +72,28 @@ class WalkPrinter(ValuePrinter):
     def _short_run(self, deepest: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
                    stores: Sequence[int]) -> int:
         """Up to which length runs of the vector loop go into lanes; 0 for never."""
-        if deepest < self.outer or self.nest.inner_kept or not self._reduced_at(deepest, reduces):
+        if deepest < self.outer or self.nest.inner_kept:
             return 0
         axis, values = self.nest.order[deepest], lines.get(deepest, [])
+        costly = self._is_costly(values)
+        if not costly and not self._reduced_at(deepest, reduces):
+            return 0
         halves = any(isinstance(v, Load) and self.is_half_run(v, axis) for v in values)
         if halves or any(self.is_packed(n, axis) for n in stores):
             return 0
-        costly = any(isinstance(v, Map) and v.op in HEAVY for v in values)
         return SHORT_COSTLY_RUN if costly else SHORT_RUN
+
+    @staticmethod
+    def _is_costly(values: Sequence[Value]) -> bool:
+        return any(isinstance(v, Map) and v.op in HEAVY for v in values)
 
     def _reduced_at(self, depth: int, reduces: Sequence[Reduce]) -> List[Reduce]:
         return [v for v in reduces if self.nest.depth(self.by_name[v.operand]) == depth]
 
     def _short_walk(self, deepest: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
                     stores: Sequence[int]) -> None:
-        """The same loops for short runs: whole groups of RUN_LANES elements, then single ones."""
+        """The same loops for short runs: whole groups of RUN_LANES elements, then single ones. With
+        costly math the last group is a whole one too, with lanes that do nothing."""
         inside = self._reduced_at(deepest, reduces)
         axis = self.nest.order[deepest]
         for value in inside:
@@ -99,31 +106,45 @@ class WalkPrinter(ValuePrinter):
             self._open_loop(self.nest.order[depth])
             self._level(depth, lines, reduces, stores)
         low, high = self._limits(axis)
+        costly = self._is_costly(lines.get(deepest, ()))
         self.put("int64_t b = %s;" % low)
-        self.open("for (; b + RUN_LANES <= %s; b += RUN_LANES) {" % high)
+        last = "b < %s" if costly else "b + RUN_LANES <= %s"
+        self.open("for (; %s; b += RUN_LANES) {" % (last % high))
         self._open_loop(axis, "#pragma omp simd", ("b", "b + RUN_LANES"))
         self.lane = "[%s - b]" % self.point[axis]
+        if costly:
+            self.open("if (%s < %s) {" % (self.point[axis], high))
         self._level(deepest, lines, reduces, stores)
+        if costly:
+            self.close()
         self.lane = ""
         self.close()
         self.close()
-        self._open_loop(axis, "", ("b", high))
-        self._level(deepest, lines, reduces, stores)
-        self.close()
+        if not costly:
+            self._open_loop(axis, "", ("b", high))
+            self._level(deepest, lines, reduces, stores)
+            self.close()
         for _ in range(self.outer, deepest):
             self.close()
-        self.open("if (%s >= RUN_LANES) {" % self.size[axis])
+        self.open("if (%s >= %s) {" % (self.size[axis], "1" if costly else "RUN_LANES"))
         for value in inside:
             self._add_lanes(value)
         self.close()
 
     def _add_lanes(self, value: Reduce) -> None:
+        """Joins halves of the lanes, which waits for three results in a row and not for eight."""
         acc, at = Accumulator(value), self.index[value.name]
-        self.open("for (int64_t l = 0; l < RUN_LANES; ++l) {")
-        self.put("acc%d = %s;" % (at, acc.vector_step("acc%d" % at, "lane%d[l]" % at)))
+        for part in (2, 4, 8):
+            half = "RUN_LANES / %d" % part
+            self.open("for (int64_t l = 0; l < %s; ++l) {" % half)
+            slot, other = "lane%d[l]" % at, "lane%d[l + %s]" % (at, half)
+            self.put("%s = %s;" % (slot, acc.vector_step(slot, other)))
+            if acc.needs_flag:
+                self.put("lane_nan%d[l] |= lane_nan%d[l + %s];" % (at, at, half))
+            self.close()
+        self.put("acc%d = %s;" % (at, acc.vector_step("acc%d" % at, "lane%d[0]" % at)))
         if acc.needs_flag:
-            self.put("nan%d |= lane_nan%d[l];" % (at, at))
-        self.close()
+            self.put("nan%d |= lane_nan%d[0];" % (at, at))
 
     def _level(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
                stores: Sequence[int]) -> None:
