@@ -8,10 +8,12 @@ import numpy as np
 import tensorflow as tf
 
 Matrix, Row, Column, Scalar = "nn", "n", "n1", ""
+Images, Channels, Few = "images", "channels", "few"  # 16 images of 8 groups of 8; 8 columns
 
 
 class Case(NamedTuple):
-    """`inputs` names the shape of each input ("nn" is n by n, "n" a vector, "n1" a column).
+    """`inputs` names the shape of each input ("nn" is n by n, "n" a vector, "n1" a column; "images"
+    and "few" have n * n elements as well).
 
     `positive` are the numbers of inputs that hold values above zero.
     """
@@ -83,6 +85,25 @@ def _batch_norm_statistics(x: Any) -> Any:
     return tf.nn.moments(x, [0])
 
 
+def _group_norm(x: Any, gamma: Any, beta: Any) -> Any:
+    mean, variance = tf.nn.moments(x, [1, 3], keepdims=True)
+    scale = tf.math.rsqrt(variance + 1e-3) * gamma
+    return x * scale + (beta - mean * scale)
+
+
+def _both_sums(x: Any) -> Any:
+    return tf.reduce_sum(x, 0), tf.reduce_sum(x, 1)
+
+
+def _product_row_sum(x: Any, y: Any) -> Any:
+    return tf.reduce_sum(x * y, -1)
+
+
+def _sigmoid_grad_bias(y: Any, dy: Any) -> Any:
+    dx = tf.raw_ops.SigmoidGrad(y=y, dy=dy)
+    return dx, tf.reduce_sum(dx, 0)
+
+
 def _swiglu(gate: Any, up: Any) -> Any:
     return gate * tf.sigmoid(gate) * up
 
@@ -106,6 +127,12 @@ CASES: Dict[str, Case] = {
     "adam": Case(_adam, (Matrix, Matrix, Matrix, Matrix), positive=(2,)),
     "sigmoid_ce_mean": Case(_sigmoid_cross_entropy, (Matrix, Matrix), positive=(0,)),
     "batch_norm_stats": Case(_batch_norm_statistics, (Matrix,)),
+    "group_norm": Case(_group_norm, (Images, Channels, Channels)),
+    "both_sums": Case(_both_sums, (Matrix,)),
+    "row_sum_few": Case(_product_row_sum, (Few, Few)),
+    "column_sum_few": Case(_column_sum, (Few,)),
+    "softmax_few": Case(_softmax, (Few,)),
+    "sigmoid_grad_bias": Case(_sigmoid_grad_bias, (Matrix, Matrix)),
     "swiglu": Case(_swiglu, (Matrix, Matrix)),
     "where": Case(_where, (Matrix, Matrix)),
 }
@@ -113,7 +140,9 @@ CASES: Dict[str, Case] = {
 
 def shape_of(kind: str, n: int) -> Tuple[int, ...]:
     """The shape that `kind` names for a side of `n`."""
-    return {Matrix: (n, n), Row: (n,), Column: (n, 1)}[kind]
+    images, few = (16, max(1, n * n // 1024), 8, 8), (max(1, n * n // 8), 8)
+    return {Matrix: (n, n), Row: (n,), Column: (n, 1), Images: images, Channels: (8, 8),
+            Few: few}[kind]
 
 
 def inputs_of(case: Case, n: int) -> Tuple[Any, ...]:
@@ -129,8 +158,10 @@ def inputs_of(case: Case, n: int) -> Tuple[Any, ...]:
 
 
 def signature_of(case: Case, n: int, dynamic: bool) -> Tuple[Any, ...]:
-    """The input signature; with `dynamic` every dimension that is n is unknown."""
+    """The input signature; with `dynamic` every dimension that depends on n is unknown."""
     shapes = [shape_of(kind, n) for kind in case.inputs]
     if dynamic:
-        shapes = [tuple(None if size == n else size for size in shape) for shape in shapes]
+        others = [shape_of(kind, 2 * n) for kind in case.inputs]
+        shapes = [tuple(a if a == b else None for a, b in zip(*pair))
+                  for pair in zip(shapes, others)]
     return tuple(tf.TensorSpec(shape, case.dtype) for shape in shapes)
