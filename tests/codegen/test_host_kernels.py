@@ -7,6 +7,7 @@ from tf_autofuse.build import compile_host_kernel
 from tf_autofuse.codegen.host import print_host
 from tf_autofuse.kernel.text import kernel_key
 from tf_autofuse.loop import interp
+from tf_autofuse.loop.text import print_loop
 from tf_autofuse.runtime.host import host_tiling, run_host
 from tf_autofuse.schedule import schedule
 
@@ -88,6 +89,24 @@ def test_nan_wins_maximum_and_minimum(over, threads):
     for have, expected in zip(got, want):
         assert np.isnan(have).sum() == 1
         np.testing.assert_array_equal(have, expected)
+
+
+@pytest.mark.parametrize("shape", [(7, 5), (3, 1000), (2, BIG)])
+@pytest.mark.parametrize("keep", [False, True])
+def test_softmax_computes_exp_once(shape, keep):
+    """The numerators wait in the memory of the result, unless another store writes them:
+    that one must not depend on which store comes first."""
+    softmax = samples.softmax("m1")
+    stores = ["store out1 [m0, m1] %3"] if keep else []
+    lines = [line.strip() for line in print_loop(softmax).splitlines()]
+    lines = [line for line in lines if line.startswith(("%", "store"))] + stores
+    loop = samples.kernel(["float32"], ["float32"] * (1 + keep), "m0 m1", *lines)
+    text = print_host(schedule(loop))
+    assert text.count("math_exp(") == (4 if keep else 2)  # each in the short and in the long form
+    for threads in (1, 4):
+        got, want = run(loop, shape, threads)
+        for have, expected in zip(got, want):
+            samples.assert_close(have, expected, "float32", 5e-7)
 
 
 @pytest.mark.parametrize("place", [(0, 0, 0), (70, 1, 7), (1999, 2, 10)])

@@ -7,11 +7,12 @@ later phase starts by joining the partial results of all chunks.
 """
 from __future__ import annotations
 
-from typing import List, Sequence, Set
+from typing import Dict, List, Sequence, Set
 
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_walk import WalkPrinter
 from tf_autofuse.kernel.nest import Nest, Pass, levels, needed
+from tf_autofuse.loop.functions import REAL_FUNCTIONS
 from tf_autofuse.loop.ir import LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import HEAVY
 
@@ -29,6 +30,7 @@ class NestPrinter(WalkPrinter):
         phases = len(nest.passes) + (1 if last.reduces else 0)
         self.phases = phases if nest.reduced and phases <= MAX_PHASES else 0
         self.held = self._held_values()
+        self.places: Set[int] = set()  # stores whose memory keeps a value for the last pass
         reduces = any(step.reduces for step in nest.passes)
         self.tiled = nest.inner_kept and (reduces or bool(self.held))
 
@@ -139,10 +141,12 @@ class NestPrinter(WalkPrinter):
         self._outer_values(targets)
         for value in reduces:
             self._declare(value)
+        self.parked = self._parked_values(number, targets)
         guarded = self.phases > 0
         if guarded:
             self.open("if (!split || phase == %d) {" % number)
         self._walk(targets, reduces, step.stores)
+        self._read_parked()
         if guarded:
             self.close()
         if reduces and guarded:
@@ -150,6 +154,38 @@ class NestPrinter(WalkPrinter):
         for value in reduces:
             self._bind(value)
         self._after(number, step)
+
+    def _parked_values(self, number: int, targets: Sequence[str]) -> Dict[str, int]:
+        """Costly values of this pass that the last pass needs again, with the store whose place in
+        memory keeps them until then: softmax computes exp once. Only along a reduced inner axis,
+        where what was written is still in the cache. A place belongs to one point of the nest: the
+        last pass of one chunk must not write what another one reads."""
+        last = self.nest.passes[-1]
+        if self.nest.inner_kept or self.nest.passes[number] is last or last.reduces:
+            return {}
+        stored = {store.value for store in self.loop.stores}
+        here = [v for v in needed(self.loop, targets, frozenset(self.known))
+                if isinstance(v, Map) and v.op in HEAVY and v.op in REAL_FUNCTIONS
+                and v.name not in stored]
+        found: Dict[str, int] = {}
+        for place in last.stores:
+            store = self.loop.stores[place]
+            dtype = self.loop.outputs[store.output].dtype
+            used = {v.name for v in needed(self.loop, [store.value], frozenset(self.known))}
+            fits = [v.name for v in here if v.name in used and v.name not in found
+                    and tuple(v.axes) == tuple(store.axes) and v.dtype == dtype == "float32"]
+            whole = set(store.axes) == set(self.nest.axes)
+            if fits and whole and place not in self.places:
+                found[fits[-1]] = place
+                self.places.add(place)
+        return found
+
+    def _read_parked(self) -> None:
+        """From now on the parked values come from memory."""
+        for name, place in self.parked.items():
+            self.bound[name] = self.place(place)
+            self.known.add(name)
+        self.parked = {}
 
     def _outer_values(self, targets: Sequence[str]) -> None:
         """Values that do not change inside the walk."""

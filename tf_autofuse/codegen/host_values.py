@@ -132,9 +132,12 @@ class ValuePrinter:
 
     def store(self, number: int) -> None:
         """The statement that writes store number `number` at the current point."""
+        self.put("%s = %s;" % (self.place(number), self.expr(self.loop.stores[number].value)))
+
+    def place(self, number: int) -> str:
+        """Where store number `number` writes at the current point."""
         store = self.loop.stores[number]
-        self.put("out%d[%s] = %s;" % (store.output, self._dense(store.axes),
-                                      self.expr(store.value)))
+        return "out%d[%s]" % (store.output, self._dense(store.axes))
 
     # Runs of float16 along a vector loop; see csrc/host/chunk.h
 

@@ -33,6 +33,7 @@ class WalkPrinter(ValuePrinter):
         super().__init__(loop)
         self.nest = nest
         self.outer = len(nest.outer_kept)
+        self.parked: Dict[str, int] = {}  # values that are written to the place of a later store
         self.lane = ""  # the subscript of the lane that the current loop adds to
 
     def _walk(self, targets: List[str], reduces: List[Reduce], stores: Sequence[int]) -> None:
@@ -151,6 +152,8 @@ class WalkPrinter(ValuePrinter):
         """Everything that happens at one depth of the walk, once per point."""
         for value in lines.get(depth, ()):
             self.define(value)
+            if value.name in self.parked:
+                self.put("%s = %s;" % (self.place(self.parked[value.name]), self.var(value)))
         for reduction in reduces:
             if self.nest.depth(self.by_name[reduction.operand]) == depth:
                 self._accumulate(reduction)
