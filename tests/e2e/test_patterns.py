@@ -62,3 +62,18 @@ def test_softmax_of_a_dynamic_batch():
 def test_layer_norm_with_scale_and_shift():
     x, g, b = (sample(s, "float32", 3, False) for s in ((16, 256), (256,), (256,)))
     check(lambda x, g, b: layer_norm(x) * g + b, [x, g, b], composed=True)
+
+
+def test_a_fetched_operator_of_several_outputs():
+    logits, labels = sample((6, 5), "float32", 1, special=False), np.eye(6, 5, dtype="float32")
+
+    def build(x, y):
+        both = tf.raw_ops.SoftmaxCrossEntropyWithLogits(features=x * 0.5, labels=y)
+        return [both[1], both[0]]
+
+    check(build, [logits, labels], kernels=None, composed=True)
+
+    def second(x, y):
+        return build(x, y)[0]
+
+    check(second, [logits, labels], kernels=1, composed=True)

@@ -213,22 +213,33 @@ class _Exporter:
         return op_types.TF_DTYPE[int(self._live[ge_name].get_output_desc(port).data_type)]
 
     def _keep_fetched_names(self) -> None:
-        """A fetched node that went into a kernel lives on as Identity of the kernel's output."""
+        """A fetched node that went into a kernel lives on as Identity of the kernel's output, and
+        one of several outputs as IdentityN of all of them."""
         if not self._record.net_output:
             return
         present = {name for name, _, _ in self._out}
         sources = self._inputs(self._live[self._record.net_output])
+        kept: Dict[str, Dict[int, Any]] = {}
         for (name, port), source in zip(self._record.outputs, sources):
-            if name in present:
-                continue
-            if port != 0:
-                message = "output {} is fetched, so the node must stay".format(port)
+            if name not in present:
+                kept.setdefault(name, {})[port] = source
+        for name, ports in kept.items():
+            if sorted(ports) != list(range(len(ports))):
+                message = "outputs {} are fetched, so the node must stay".format(sorted(ports))
                 raise IRError(message, node=name, stage=STAGE)
-            node_def = node_def_pb2.NodeDef(name=name, op="Identity")
-            node_def.device = self._record.nodes[name].node_def.device
-            node_def.attr["T"].type = self._type_of(*source)
-            self._set_inputs(node_def, [source], [])
-            self._put(node_def)
+            self._put_identity(name, [ports[port] for port in range(len(ports))])
+
+    def _put_identity(self, name: str, sources: List[Any]) -> None:
+        single = len(sources) == 1
+        node_def = node_def_pb2.NodeDef(name=name, op="Identity" if single else "IdentityN")
+        node_def.device = self._record.nodes[name].node_def.device
+        types = [self._type_of(*source) for source in sources]
+        if single:
+            node_def.attr["T"].type = types[0]
+        else:
+            node_def.attr["T"].list.type.extend(types)
+        self._set_inputs(node_def, sources, [])
+        self._put(node_def)
 
     def _drop_dead_colocations(self) -> None:
         present = {name for name, _, _ in self._out}
