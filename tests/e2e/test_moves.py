@@ -158,3 +158,10 @@ def test_gates_of_a_recurrent_cell_are_one_kernel():
 
     (entry,) = check(build, [z, c], composed=True)
     assert entry.gm_bytes == entry.gm_lower_bound
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("size", [1, 3, 40])
+def test_float16_pieces_that_do_not_fill_the_output(dtype, size):
+    x = sample((size,), dtype, 4)
+    check(lambda x: tf.negative(tf.concat([tf.abs(x), x, x], 0)) * 2.0, [x], kernels=None)

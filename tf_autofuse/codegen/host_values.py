@@ -142,9 +142,9 @@ class ValuePrinter:
     # Runs of float16 along a vector loop; see csrc/host/chunk.h
 
     def is_half_run(self, value: Load, axis: str) -> bool:
-        """Whether a load reads float16 from consecutive places along `axis`."""
-        return (value.dtype == "float16"
-                and value.input not in self.rows and value.axes[-1:] == (axis,))
+        """Whether a load reads float16 from consecutive places along `axis`, all of them there."""
+        dense = value.input not in self.rows and not value.when
+        return value.dtype == "float16" and dense and value.axes[-1:] == (axis,)
 
     def is_packed(self, number: int, axis: str) -> bool:
         """Whether a store writes rounded floats to consecutive places along `axis`."""
