@@ -18,6 +18,12 @@ MOVE = "move"
 EACH = 1 << 16
 """As `outputs`: all that the operator has."""
 
+ALIGNED_RULES = frozenset(
+    ("map", "natural", "by_kind", "relu", "relu6", "square", "squared_difference", "reciprocal",
+     "gradient", "cast")
+)
+"""Lowering rules that are element-wise and align the dims of their operands from the right."""
+
 FLOAT = frozenset(ALL_FLOATS)
 WIDE_FLOAT = frozenset(("float32", "float64"))
 SIGNED = frozenset(("int8", "int16", "int32", "int64"))

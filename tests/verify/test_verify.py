@@ -154,8 +154,23 @@ def test_an_operator_in_two_fused_nodes(tmp_path):
     twin.add_op("r", "Relu", inputs=[("f", 0)], outputs=[FP32])
     twin.add_op("out", "NetOutput", inputs=[("r", 0)])
     result = problems(tmp_path, twin.build())
-    assert "graph g: a is in several fused nodes: f, h" in result.problems
+    assert result.problems == ["graph g: nobody reads h"]
     assert graph.name == "g"
+
+
+def test_a_costly_operator_in_two_fused_nodes(tmp_path):
+    unfused, fused = builder(), builder()
+    unfused.add_op("e", "Exp", inputs=[("x", 0)], outputs=[FP32])
+    for home, last in (("f", "Abs"), ("h", "Neg")):
+        unfused.add_op(last, last, inputs=[("e", 0)], outputs=[FP32])
+        names = ["e", last]
+        attrs = {"_datadump_original_op_names": names, "_datadump_original_op_types": names}
+        fused.add_op(home, "AutofusedKernel", inputs=[("x", 0)], outputs=[FP32], attrs=attrs)
+    unfused.add_op("out", "NetOutput", inputs=[("Abs", 0), ("Neg", 0)])
+    fused.add_op("out", "NetOutput", inputs=[("f", 0), ("h", 0)])
+    write(tmp_path, ("Entry", unfused.build()), ("Exit", fused.build()))
+    result = verify_dumps(str(tmp_path))
+    assert result.problems == ["graph g: e is in several fused nodes: f, h"]
 
 
 def test_a_graph_that_vanished(tmp_path):

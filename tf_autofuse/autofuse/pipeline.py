@@ -12,7 +12,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 from tf_autofuse import flags
 from tf_autofuse.autofuse import debug
-from tf_autofuse.autofuse.api import is_host
+from tf_autofuse.autofuse.api import is_host, is_legacy
 from tf_autofuse.autofuse.kernels import (
     HOST_FILE,
     KernelPlan,
@@ -48,7 +48,8 @@ def fuse_graph(graph: Any, context: Any, for_chip: Optional[bool] = None) -> int
     dump_stage(graph, "AutofuseOptimize_Entry")
     with span("cluster", "pass", graph=graph.name):
         view = GraphView(graph)
-        clustering = find_clusters(view)
+        # The bridge to a GE without Python passes cannot move single edges.
+        clustering = find_clusters(view, copies=not is_legacy(graph))
     alone = [
         UnfusedEntry(view.nodes[i].name, view.nodes[i].type, decision.code, decision.reason)
         for i, decision in sorted(clustering.alone.items())
@@ -58,7 +59,8 @@ def fuse_graph(graph: Any, context: Any, for_chip: Optional[bool] = None) -> int
         with span("plan", "pass", operators=" ".join(node.type for node in cluster.nodes)):
             planned += _plan(view, cluster, alone)
     if not is_host(graph) if for_chip is None else for_chip:
-        planned = _for_chip(planned, alone)
+        planned = _for_chip(view, planned, alone)
+    planned = _readers_first(planned)
     built = _build(graph, view, planned)
     count = 0
     with span("replace", "pass", graph=graph.name):
@@ -95,9 +97,22 @@ def _plan(view: GraphView, cluster: Cluster, alone: List[UnfusedEntry]) -> List[
         plan = plan_kernel(cluster.lowered)
         return [(cluster, debug.with_own_source(plan, _fused_name(cluster, plan)))]
     except ScheduleError as error:
-        return _plan_halves(view, cluster, error, alone)
+        plan_again = _plan_plain if cluster.copies else _plan_halves
+        return plan_again(view, cluster, error, alone)
     except AutofuseError as error:
         _leave(cluster, "INTERNAL", error, alone)
+        return []
+
+
+def _plan_plain(
+    view: GraphView, cluster: Cluster, error: AutofuseError, alone: List[UnfusedEntry]
+) -> List[Planned]:
+    """Plans of a cluster without what it computes again, which stays in the graph for it."""
+    nodes = cluster.members
+    try:
+        return _plan(view, Cluster(nodes, lower_nodes(view, nodes)), alone)
+    except Unsupported:
+        _leave(cluster, getattr(error, "code", "SCHEDULE"), error, alone)
         return []
 
 
@@ -132,12 +147,38 @@ def _build(graph: Any, view: GraphView, planned: Sequence[Planned]) -> Built:
     return build_all({plan.key: plan.files[HOST_FILE] for _, plan in planned})
 
 
-def _for_chip(planned: Sequence[Planned], alone: List[UnfusedEntry]) -> List[Planned]:
+def _for_chip(
+    view: GraphView, planned: Sequence[Planned], alone: List[UnfusedEntry]
+) -> List[Planned]:
     """The plans that have a kernel for the chip."""
+    found: List[Planned] = []
     for cluster, plan in planned:
-        if plan.missing:
-            _leave(cluster, "SCHEDULE", ScheduleError(plan.missing.strip()), alone)
-    return [item for item in planned if not item[1].missing]
+        if not plan.missing:
+            found.append((cluster, plan))
+            continue
+        error = ScheduleError(plan.missing.strip())
+        if cluster.copies:
+            found += _for_chip(view, _plan_plain(view, cluster, error, alone), alone)
+        else:
+            _leave(cluster, "SCHEDULE", error, alone)
+    return found
+
+
+def _readers_first(planned: Sequence[Planned]) -> List[Planned]:
+    """Kernels that compute an operator again before the kernel it belongs to: replacing that one
+    takes the operator out of the graph, with its edges."""
+    home = {node.index: n for n, (cluster, _) in enumerate(planned) for node in cluster.members}
+    later = [{home[index] for index in cluster.copies if index in home} for cluster, _ in planned]
+    waiting = [0] * len(planned)
+    for number in itertools.chain.from_iterable(later):
+        waiting[number] += 1
+    ready = [number for number, count in enumerate(waiting) if not count]
+    for number in ready:  # grows while it is walked
+        for other in sorted(later[number]):
+            waiting[other] -= 1
+            if not waiting[other]:
+                ready.append(other)
+    return [planned[number] for number in ready]
 
 
 def _finish(graph, view, cluster, plan, built, context, alone) -> int:
@@ -179,8 +220,8 @@ def _leave(cluster: Cluster, code: str, error: Exception, alone: List[UnfusedEnt
             raise error
         text = "%s: %s" % (type(error).__name__, error)
         raise AutofuseError(text, node=cluster.nodes[0].name, stage="fuse") from error
-    warn_once((code, str(error)), "%d operators stay unfused: %s" % (len(cluster.nodes), error))
-    alone += [UnfusedEntry(node.name, node.type, code, str(error)) for node in cluster.nodes]
+    warn_once((code, str(error)), "%d operators stay unfused: %s" % (len(cluster.own), error))
+    alone += [UnfusedEntry(node.name, node.type, code, str(error)) for node in cluster.own]
 
 
 def _fused_name(cluster: Cluster, plan: KernelPlan, *number: str) -> str:

@@ -9,6 +9,7 @@ from tf_autofuse.cluster.view import GraphView, ViewNode, read_attr
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.ge.builder import GraphBuilder
 from tf_autofuse.ge.reading import CONST_TYPES, dims_of
+from tf_autofuse.ge.rewriter import ORIGINAL_NAMES, ORIGINAL_TYPES
 from tf_autofuse.ge.tensor import TensorDesc
 from tf_autofuse.ge.types import DataType, Format
 from tf_autofuse.loop.source import TensorRef
@@ -41,12 +42,15 @@ def replace_cluster(
     for node, port, (name, out_port) in cut:
         graph.remove_edge(view.node(name).handle, out_port, node.handle, port)
         ports[(name, out_port)].remove((node.handle, port))
+    copies = _Copies(cluster, ports)
     try:
-        _replace(graph, view, cluster, fused, context, ports)
+        _replace(graph, view, cluster, fused, context, ports, copies)
     except Exception:  # whatever GE raises: the operators stay, with all their edges
         for node, port, (name, out_port) in cut:
             graph.add_data_edge(view.node(name).handle, out_port, node.handle, port)
         raise
+    if cluster.copies:
+        copies.connect(graph, fused)
 
 
 def _held_edges(
@@ -55,16 +59,61 @@ def _held_edges(
     """Edges from constants that wait for something, which may be the kernel that holds them."""
     return [
         (node, port, ref)
-        for node in cluster.nodes
+        for node in cluster.members
         for port, ref in enumerate(node.inputs)
         if ref is not None and view.node(ref[0]).type in CONST_TYPES
         and view.node(ref[0]).controls_in
     ]
 
 
-def _replace(graph, view, cluster, fused, context, ports) -> None:
+class _Copies:
+    """What a kernel computes again stays outside of the boundary. Where only copies read an input
+    of the kernel, the fused node first reads the result of a copy there."""
+
+    def __init__(self, cluster: Cluster, ports: Dict[TensorRef, List[Tuple[Any, int]]]):
+        self._nodes = [node for node in cluster.nodes if node.index in cluster.copies]
+        self._inputs = cluster.lowered.inputs
+        names = {node.name for node in self._nodes}
+        replaced = [edges for ref, edges in ports.items() if ref[0] in names]
+        self._ports = dict(ports)
+        self._ports.update((ref, replaced[0]) for ref in self._inputs if ref not in ports)
+        self._moved = {
+            ref: node.handle.get_in_data_nodes_and_port_indexes(port)
+            for node in self._nodes for port, ref in enumerate(node.inputs)
+            if ref in self._inputs and ref not in ports
+        }
+        self._first = self._source(self._inputs[0])
+
+    def ports(self, ref: TensorRef) -> List[Tuple[Any, int]]:
+        """The (node, input port) pairs that stand for an input."""
+        return self._ports[ref]
+
+    def _source(self, ref: TensorRef) -> Tuple[Any, int]:
+        handle, port = self._ports[ref][0]
+        return handle.get_in_data_nodes_and_port_indexes(port)
+
+    def connect(self, graph: Any, fused: FusedNode) -> None:
+        """Let the fused node read and name what it should, and remove what nobody reads now."""
+        producer, out_port = self._first
+        node = next(
+            reader for reader, _ in producer.get_out_data_nodes_and_port_indexes(out_port)
+            if read_attr(reader, "autofuse_name") == fused.name)
+        for port, ref in enumerate(self._inputs):
+            if ref in self._moved:
+                graph.remove_edge(*node.get_in_data_nodes_and_port_indexes(port), node, port)
+                graph.add_data_edge(*self._moved[ref], node, port)
+        for key, of in ((ORIGINAL_NAMES, "name"), (ORIGINAL_TYPES, "type")):
+            more = [word for copy in self._nodes
+                    for word in read_attr(copy.handle, key) or [getattr(copy, of)]]
+            node.set_attr(key, list(node.get_attr(key)) + more)
+        for copy in reversed(self._nodes):
+            if not copy.handle.get_out_data_nodes_and_port_indexes(0):
+                graph.remove_node(copy.handle)
+
+
+def _replace(graph, view, cluster, fused, context, ports, copies) -> None:
     api = api_of(graph)
-    handles = [node.handle for node in cluster.nodes]
+    handles = [node.handle for node in cluster.members]
     if api.can_fuse is not None:
         verdict = api.can_fuse(handles)
         if not verdict.ok:
@@ -76,7 +125,7 @@ def _replace(graph, view, cluster, fused, context, ports) -> None:
     order = list(dict.fromkeys(cluster.lowered.inputs)) + unread
     boundary = api.SubgraphBoundary()
     for number, ref in enumerate(order):
-        _expect(boundary.add_input(number, api.SubgraphInput(ports[ref])), fused)
+        _expect(boundary.add_input(number, api.SubgraphInput(copies.ports(ref))), fused)
     for number, (name, port) in enumerate(cluster.lowered.outputs):
         output = api.SubgraphOutput(view.node(name).handle, port)
         _expect(boundary.add_output(number, output), fused)
@@ -97,9 +146,9 @@ def _expect(status: int, fused: FusedNode) -> None:
 
 def _outside_ports(cluster: Cluster) -> Dict[TensorRef, List[Tuple[Any, int]]]:
     """Outside tensors of a cluster and the (node, input port) pairs that read them."""
-    inside = {node.name for node in cluster.nodes}
+    inside = {node.name for node in cluster.members}
     ports: Dict[TensorRef, List[Tuple[Any, int]]] = {}
-    for node in cluster.nodes:
+    for node in cluster.members:
         for port, ref in enumerate(node.inputs):
             if ref is not None and ref[0] not in inside:
                 ports.setdefault(ref, []).append((node.handle, port))
@@ -130,10 +179,10 @@ def _attributes(view: GraphView, cluster: Cluster, fused: FusedNode) -> Dict[str
     waiting = {
         "ticket": fused.ticket,
         "input_tensors": ["%s:%d" % ref for ref in cluster.lowered.inputs],
-        "output_tensors": ["%s:%d" % ref for ref in cluster.lowered.outputs],
     }
     return {
         **(waiting if fused.ticket else {}),
+        "output_tensors": ["%s:%d" % ref for ref in cluster.lowered.outputs],
         "kernel_key": fused.kernel_key,
         "kernel_class": fused.kernel_class,
         "autofuse_name": fused.name,

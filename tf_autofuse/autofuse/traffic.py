@@ -125,9 +125,10 @@ class TrafficModel:
 
 
 def _unfused_edges(view: GraphView, cluster: Cluster) -> List[Tuple[str, Tuple[int, ...], int]]:
-    """(dtype, dims, number of reads and writes) of every tensor the operators touch."""
+    """(dtype, dims, number of reads and writes) of every tensor the operators touch; what another
+    kernel computes as well counts there."""
     times: Dict[TensorRef, int] = {}
-    for node in cluster.nodes:
+    for node in cluster.own:
         operator = view.operator(node)
         outputs = min(len(node.outputs), OPS[node.type].outputs)
         for ref in operator.inputs + tuple((node.name, port) for port in range(outputs)):

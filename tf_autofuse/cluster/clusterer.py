@@ -8,13 +8,15 @@ several nests, which may each read an input, must not move more bytes than the g
 """
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.cluster.fusible import SILENT_TYPES, judge, saves_work
 from tf_autofuse.cluster.groups import GroupGraph
 from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, Candidate, LoweringMemo, lower_legal
 from tf_autofuse.cluster.order import CONTROL_FLOW_TYPES, contexts, topological_order
 from tf_autofuse.cluster.reasons import FuseDecision
+from tf_autofuse.cluster.recompute import Graph, recompute
+from tf_autofuse.cluster.result import Cluster, Clustering
 from tf_autofuse.cluster.view import SETTING_ATTRS, GraphView, ViewNode, read_attr
 from tf_autofuse.cluster.views import without_last_views
 from tf_autofuse.errors import Unsupported
@@ -22,40 +24,16 @@ from tf_autofuse.ge.reading import CONST_TYPES
 from tf_autofuse.loop.lower import LoweredKernel
 from tf_autofuse.loop.source import Operator, TensorRef
 from tf_autofuse.loop.views import VIEW_RULES
-from tf_autofuse.ops import MOVE, OPS, REDUCE, VIEW
+from tf_autofuse.ops import ALIGNED_RULES, MOVE, OPS, REDUCE, VIEW
 
 MOST_BETWEEN = 200
 """Groups looked at for a way to join what lies between two groups; bounds the time it takes."""
 
 
-ALIGNED_RULES = frozenset(
-    ("map", "natural", "by_kind", "relu", "relu6", "square", "squared_difference", "reciprocal",
-     "gradient", "cast")
-)
-"""Lowering rules that are element-wise and align the dims of their operands from the right."""
-
-
-class Cluster(NamedTuple):
-    """Members in topological order, and the kernel they lower to."""
-
-    nodes: Tuple[ViewNode, ...]
-    lowered: LoweredKernel
-
-
-class Clustering(NamedTuple):
-    """`alone`: per node index, why it is not in a cluster; `apart`: per pair of neighbours that
-    were tried (producer and consumer, or two readers of a tensor) and are not in one cluster, why;
-    `unfit`: per node that no kernel can have, why."""
-
-    clusters: List[Cluster]
-    alone: Dict[int, FuseDecision]
-    apart: Dict[Tuple[int, int], FuseDecision]
-    unfit: Dict[int, FuseDecision]
-
-
-def find_clusters(view: GraphView, min_ops: int = 2) -> Clustering:
-    """Clusters of at least `min_ops` operators, in topological order of their first member."""
-    return _Clusterer(view).run(min_ops)
+def find_clusters(view: GraphView, min_ops: int = 2, copies: bool = True) -> Clustering:
+    """Clusters of at least `min_ops` operators, in topological order of their first member.
+    With `copies` they may compute cheap operators again that are elsewhere as well."""
+    return _Clusterer(view).run(min_ops, copies)
 
 
 def lower_nodes(view: GraphView, nodes: Sequence[ViewNode]) -> LoweredKernel:
@@ -97,12 +75,12 @@ class _Clusterer:
         self._apart: Dict[Tuple[int, int], FuseDecision] = {}
         self._unfit: Dict[int, FuseDecision] = {}
 
-    def run(self, min_ops: int) -> Clustering:
+    def run(self, min_ops: int, copies: bool) -> Clustering:
         for index in self._order:
             self._start(self._view.nodes[index])
         self._join_all()
         self._join_siblings()
-        return self._collect(min_ops)
+        return self._collect(min_ops, copies)
 
     def _join_all(self) -> None:
         """Join along edges until nothing joins: what may not be written by itself (a broadcast)
@@ -354,7 +332,7 @@ class _Clusterer:
 
     # ---- result ----------------------------------------------------------------------------
 
-    def _collect(self, min_ops: int) -> Clustering:
+    def _collect(self, min_ops: int, copies: bool) -> Clustering:
         clusters: List[Cluster] = []
         for members in self._members.values():
             if members[0] not in self._operators:
@@ -367,8 +345,13 @@ class _Clusterer:
                 name = self._view.nodes[index].name
                 decision = FuseDecision.no("SINGLE", "%s has no fusible neighbour" % name)
                 self._leave(index, decision)
-        clusters.sort(key=lambda cluster: self._rank[cluster.nodes[0].index])
-        home = {node.index: n for n, cluster in enumerate(clusters) for node in cluster.nodes}
+        graph = Graph(self._view, self._operators, self._memo, self._order,
+                      lambda first, second: self._judge_pair(first, second).ok)
+        clusters = recompute(graph, clusters, min_ops) if copies else clusters
+        clusters.sort(key=lambda cluster: self._rank[cluster.own[0].index])
+        home = {node.index: n for n, cluster in enumerate(clusters) for node in cluster.own}
+        for index in home:
+            self._alone.pop(index, None)
         apart = {pair: decision for pair, decision in self._apart.items()
                  if home.get(pair[0], -1) != home.get(pair[1], -2)}
         return Clustering(clusters, self._alone, apart, self._unfit)
@@ -390,9 +373,6 @@ class _Clusterer:
         except Unsupported as error:
             decision = FuseDecision.no(error.code, str(error))
             self._alone.update((index, decision) for index in members)
-        else:
-            for index in members:
-                self._alone.pop(index, None)
 
 
 def _has_equal_dims(dims: Optional[Tuple[int, ...]]) -> bool:

@@ -49,7 +49,7 @@ class _Explainer:
         self._view = view
         self._clustering = clustering
         self._home = {node.index: number for number, cluster in enumerate(clustering.clusters)
-                      for node in cluster.nodes}
+                      for node in cluster.own}
         self._siblings: Dict[int, List[int]] = {}
         edges = {(i, j) for i in range(len(view.nodes)) for j in view.successors(i)}
         for pair in clustering.apart:

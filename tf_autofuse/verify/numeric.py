@@ -22,6 +22,7 @@ from tf_autofuse.cluster.order import topological_order
 from tf_autofuse.cluster.view import GraphView, ViewNode
 from tf_autofuse.errors import AutofuseError
 from tf_autofuse.ge.graph import Graph, GraphData
+from tf_autofuse.ge.node import NodeData
 from tf_autofuse.loop import interp
 from tf_autofuse.loop.lower import LoweredKernel, lower
 from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef
@@ -58,16 +59,25 @@ def check_numbers(before: GraphData, after: GraphData, seed: int = 0) -> List[Nu
         if node.name in before.nodes or not names:
             continue
         members = sorted((view.node(name) for name in names), key=lambda m: rank[m.index])
-        key = node.attrs.get("kernel_key")
-        checks.append(_check(view, members, node.name, key, seed))
+        checks.append(_check(view, members, node, seed))
     return checks
 
 
+def _outputs(view: GraphView, members: List[ViewNode], fused: NodeData) -> List[TensorRef]:
+    """What a fused node says that it gives; what others read when it does not say."""
+    names = {node.name for node in members}
+    told = [str(text).rpartition(":") for text in fused.attrs.get("output_tensors") or ()]
+    refs = [(name, int(port)) for name, _, port in told if port.isdigit()]
+    known = refs and all(ref[0] in names and ref in view.infos for ref in refs)
+    return refs if known else outputs_of(view, members)
+
+
 def _check(
-    view: GraphView, members: List[ViewNode], name: str, key: Any, seed: int
+    view: GraphView, members: List[ViewNode], fused: NodeData, seed: int
 ) -> NumericCheck:
+    name, key = fused.name, fused.attrs.get("kernel_key")
     try:
-        kernel = _Kernel(view, members)
+        kernel = _Kernel(view, members, fused)
         trials, worst, problem = 0, 0.0, ""
         for special in (False, True):
             found, units = kernel.run(name, seed, special)
@@ -82,14 +92,14 @@ def _check(
 class _Kernel:
     """The operators of a fused node, one by one and as a kernel."""
 
-    def __init__(self, view: GraphView, members: Sequence[ViewNode]) -> None:
+    def __init__(self, view: GraphView, members: List[ViewNode], fused: NodeData) -> None:
         unknown = [node.type for node in members if node.type not in OPS]
         if unknown:
             raise _Skip("unknown operators are cut out: {}".format(", ".join(sorted(set(unknown)))))
         self._infos = {ref: _sized(info) for ref, info in view.infos.items()}
         self._operators = [_sized_operator(view.operator(node)) for node in members]
         try:
-            lowered = lower_legal(self._operators, outputs_of(view, members), self._infos)
+            lowered = lower_legal(self._operators, _outputs(view, members, fused), self._infos)
             self._lowered = lowered
             self._plan = plan_kernel(lowered)
             self._library = compile_host_kernel(self._plan.files[HOST_FILE], key=self._plan.key)

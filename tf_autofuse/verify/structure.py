@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Set, Tuple
 
+from tf_autofuse.cluster.recompute import is_cheap
 from tf_autofuse.ge.graph import GraphData
 from tf_autofuse.ge.node import NodeData
 from tf_autofuse.ge.order import rank_nodes
@@ -94,9 +95,9 @@ class _PairCheck:
             self.result.fused.append(_describe(node, self.after.name))
 
     def _account(self, node: NodeData) -> None:
-        """Still there, in exactly one fused node, or dead."""
+        """Still there, in a fused node, or dead; a cheap operator may be in several."""
         homes = self.home.get(node.name, [])
-        if len(homes) > 1:
+        if len(homes) > 1 and not is_cheap(str(node.attrs.get("original_type") or node.type)):
             self.say("{} is in several fused nodes: {}", node.name, ", ".join(homes))
         if homes or node.name in self.after.nodes:
             return
