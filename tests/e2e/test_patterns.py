@@ -1,4 +1,5 @@
 """Patterns with several reductions and passes over one input, each one kernel."""
+import numpy as np
 import pytest
 import tensorflow as tf
 from harness import check, sample
