@@ -11,6 +11,8 @@ from tf_autofuse import build, flags, log
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import remains
+
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
@@ -20,6 +22,7 @@ def own_cache(tmp_path, monkeypatch):
     flags.set_overrides(None)
     build.forget_failures()
     log.forget_warnings()
+    remains.BEFORE.update(remains.living())
     yield tmp_path / "cache"
     flags.set_overrides(None)
 

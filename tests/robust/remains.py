@@ -3,10 +3,18 @@
 import os
 
 
-def children():
+BEFORE = set()  # children of other tests, a browser for example
+
+
+def living():
     """Process ids of children that this thread started: living ones and zombies."""
     with open("/proc/thread-self/children") as file:
         return file.read().split()
+
+
+def children():
+    """Those that came since the test began."""
+    return [child for child in living() if child not in BEFORE]
 
 
 def remains(folder):
