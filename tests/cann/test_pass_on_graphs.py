@@ -194,10 +194,11 @@ def _names():
 
 
 def test_one_failing_cluster_leaves_the_others(tmp_path):
-    """The cache folder cannot be written: every cluster stays, the compile goes on."""
-    flat = tmp_path / "file"
-    flat.write_text("")
-    done = compile_graph(small(), tmp_path, AUTOFUSE_CACHE_DIR=str(flat))
+    """The bundle cannot be written: every cluster stays, the compile goes on."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / "bundles").write_text("")
+    done = compile_graph(small(), tmp_path, AUTOFUSE_CACHE_DIR=str(cache))
     assert done.code == 0, done.text
     assert "stay unfused" in done.text
     assert not done.nodes("AutofusedKernel")
