@@ -37,7 +37,7 @@ DYNAMIC = [name for name in STATIC if name not in ("split_v", "unstack", "neighb
 
 
 def test_parts_and_orders_of_known_shape():
-    x = sample((6, 5, 7), "float32", 1)
+    x = sample((6, 5, 7), "float32", 1, special=MODERN)  # TensorFlow 1 loses NaN in maxima
     used = check(lambda x: [STATIC[name](x) for name in sorted(STATIC)], [x], kernels=None)
     moved = {name for entry in used for name in entry.op_types}
     assert len(used) >= 12
@@ -46,7 +46,7 @@ def test_parts_and_orders_of_known_shape():
 
 
 def test_parts_and_orders_of_unknown_shape():
-    x = sample((6, 5, 7), "float32", 1)
+    x = sample((6, 5, 7), "float32", 1, special=MODERN)  # TensorFlow 1 loses NaN in maxima
     check(lambda x: [STATIC[name](x) for name in DYNAMIC], [x], [[None, None, None]],
           kernels=None)
 
@@ -62,6 +62,7 @@ def test_types(dtype):
     check(build, [x], kernels=None)
 
 
+@pytest.mark.skipif(not MODERN, reason="TensorFlow 1 slices up to 7 dims")
 def test_rank_eight():
     x = sample((2, 1, 3, 2, 1, 2, 3, 2), "float32", 4)
     check(lambda x: act(tf.transpose(x, [7, 1, 3, 0, 6, 4, 2, 5])[:, 0, ::-1]), [x])
@@ -137,7 +138,7 @@ def test_nothing_fails_where_there_is_nothing_to_read():
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint8"])
 def test_one_hot(dtype):
     x = np.array([[0, 3, 1], [2, 9, 4]], dtype)
-    logits = sample((2, 3, 5), "float32", 1)
+    logits = sample((2, 3, 5), "float32", 1, special=False)
 
     def build(x, logits):
         labels = tf.one_hot(x, 5, dtype=logits.dtype)
