@@ -2,7 +2,6 @@
 
 import os
 
-
 BEFORE = set()  # children of other tests, a browser for example
 
 
