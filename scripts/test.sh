@@ -16,9 +16,8 @@ rm -rf "$AUTOFUSE_CACHE_DIR/bundles"
 run_pytest() {
   local which="$1"
   shift
-  # Files of tests are dealt out to the cores.
-  (cd "$ROOT" && "$ROOT/$(tf_venv "$which")/bin/python" -m pytest -q -p no:cacheprovider \
-    -n auto --dist loadfile "$@") || failed+=("$which")
+  (cd "$ROOT" && "$ROOT/$(tf_venv "$which")/bin/python" -m pytest -q -p no:cacheprovider "$@") ||
+    failed+=("$which")
 }
 
 say "Environment latest"
