@@ -220,6 +220,7 @@ def test_threads_with_different_graphs():
         np.testing.assert_allclose(got, expected() + np.abs(X) * (number + 0.5), rtol=1e-6)
 
 
+@pytest.mark.xfail(run=False, reason="the interrupt comes only when the compiler has ended")
 @pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_while_kernels_are_built(own_cache, fake_compiler, monkeypatch):
     fake_compiler("touch {}; sleep 60".format(own_cache / "started"))
