@@ -55,6 +55,26 @@ _FREE = {
     "graph_parallel_option_path aoe_config_file aicore_num auto_multistream_parallel_mode "
     "optimization_switch graph_compiler_cache_dir recompute",
 }
+PRECISION_MODES = (
+    "force_fp32",
+    "force_fp16",
+    "allow_fp32_to_fp16",
+    "allow_fp32_to_bf16",
+    "must_keep_origin_dtype",
+    "allow_mix_precision",
+    "allow_mix_precision_fp16",
+    "allow_mix_precision_bf16",
+    "cube_fp16in_fp32out",
+)
+PRECISION_MODES_V2 = (
+    "fp16",
+    "origin",
+    "mixed_float16",
+    "mixed_bfloat16",
+    "mixed_hif8",
+    "cube_fp16in_fp32out",
+    "cube_hif8",
+)
 PARAMETERS: Dict[str, Parameter] = {
     name: Parameter(kind) for kind, names in _FREE.items() for name in names.split()
 }
@@ -97,28 +117,8 @@ PARAMETERS.update(
     shape_generalization_mode=_one_of(TEXT, "STRICT", "FULL", "ADAPTIVE"),
     oo_level=_one_of(TEXT, "O0", "O1", "O2", "O3"),
     graph_slice=_one_of(TEXT, "auto", "manual"),
-    precision_mode=_one_of(
-        TEXT,
-        "force_fp32",
-        "force_fp16",
-        "allow_fp32_to_fp16",
-        "allow_fp32_to_bf16",
-        "must_keep_origin_dtype",
-        "allow_mix_precision",
-        "allow_mix_precision_fp16",
-        "allow_mix_precision_bf16",
-        "cube_fp16in_fp32out",
-    ),
-    precision_mode_v2=_one_of(
-        TEXT,
-        "fp16",
-        "origin",
-        "mixed_float16",
-        "mixed_bfloat16",
-        "mixed_hif8",
-        "cube_fp16in_fp32out",
-        "cube_hif8",
-    ),
+    precision_mode=_one_of(TEXT, *PRECISION_MODES),
+    precision_mode_v2=_one_of(TEXT, *PRECISION_MODES_V2),
 )
 
 _MIXED = ("allow_mix_precision", "allow_mix_precision_fp16", "allow_mix_precision_bf16")

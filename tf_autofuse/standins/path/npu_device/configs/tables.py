@@ -1,5 +1,7 @@
 """Names of options and their values: a tuple of what is allowed, None for anything, or a group."""
 
+from tf_autofuse.frontend.tensorflow.parameters import PRECISION_MODES, PRECISION_MODES_V2
+
 SWITCH = (True, False)
 
 EXPERIMENTAL = {
@@ -43,26 +45,8 @@ _GROUPS = {
 _CHOICES = {
     "graph_run_mode": (0, 1),
     "variable_format_optimize": SWITCH,
-    "precision_mode": (
-        "force_fp32",
-        "force_fp16",
-        "allow_fp32_to_fp16",
-        "allow_fp32_to_bf16",
-        "must_keep_origin_dtype",
-        "allow_mix_precision",
-        "allow_mix_precision_fp16",
-        "allow_mix_precision_bf16",
-        "cube_fp16in_fp32out",
-    ),
-    "precision_mode_v2": (
-        "fp16",
-        "origin",
-        "mixed_float16",
-        "mixed_bfloat16",
-        "mixed_hif8",
-        "cube_fp16in_fp32out",
-        "cube_hif8",
-    ),
+    "precision_mode": PRECISION_MODES,
+    "precision_mode_v2": PRECISION_MODES_V2,
     "op_select_implmode": ("high_performance", "high_precision"),
     "op_compiler_cache_mode": ("enable", "disable", "force"),
     "ac_parallel_enable": ("0", "1"),
