@@ -19,6 +19,8 @@ pytestmark = [
 
 SINGLE = {"softmax", "log_softmax", "softmax_cross_entropy"}
 """One operator of TensorFlow's own, besides views."""
+ACCURACY_ROWS = {"mean_variance_skew": 1024}
+"""Where 64 results, the differences of large sums, are too few to compare two roundings by."""
 
 
 def run(name, arrays):
@@ -52,13 +54,15 @@ def fused(name, arrays):
 def test_one_kernel(name, dtype):
     for cols in (1000, 1001):
         arrays = arguments(PATTERNS[name][1], 64, cols, dtype)
-        tf_autofuse.disable()
-        expected = run(name, arrays)
-        reference = run(name, [array.astype("float64") for array in arrays])
         got, used, alone = fused(name, arrays)
         assert len(used) == 1 and not alone, ([entry.op_types for entry in used], alone)
         (entry,) = used
         assert entry.gm_bytes <= 1.02 * entry.gm_lower_bound
+        if name in ACCURACY_ROWS:
+            arrays = arguments(PATTERNS[name][1], ACCURACY_ROWS[name], cols, dtype)
+            got, _, _ = fused(name, arrays)
+        expected = run(name, arrays)
+        reference = run(name, [array.astype("float64") for array in arrays])
         for ours, theirs, exact in zip(got, expected, reference):
             assert_as_accurate(ours, theirs, exact, theirs.dtype.name, composed=True)
 
