@@ -12,20 +12,7 @@ from tf_autofuse.ge.tensor import Tensor
 from tf_autofuse.ge.types import DataType
 from tf_autofuse.report.model import RECORDER
 
-
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch, tmp_path):
-    """No environment, an empty report, no compiler: libraries are made-up paths."""
-    monkeypatch.delenv("AUTOFUSE_FLAGS", raising=False)
-    monkeypatch.delenv("AUTOFUSE_DFX_FLAGS", raising=False)
-    monkeypatch.setenv("AUTOFUSE_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(
-        later, "compile_many", lambda kernels, check: {k: "/lib/%s.so" % k for k, _ in kernels}
-    )
-    RECORDER.clear()
-    yield
-    flags.set_overrides(None)
-    RECORDER.clear()
+pytestmark = pytest.mark.usefixtures("no_compiler")
 
 
 def fail_to_build(monkeypatch, error):

@@ -4,7 +4,6 @@ from functools import partial
 import pytest
 from nets import Net
 
-from tf_autofuse import flags
 from tf_autofuse.autofuse import later, pipeline
 from tf_autofuse.cluster.clusterer import find_clusters
 from tf_autofuse.errors import BuildError
@@ -17,18 +16,7 @@ from tf_autofuse.verify.structure import check_pair
 FULL = 4 * 128 * 192
 ROW = 4 * 192
 
-
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch, tmp_path):
-    monkeypatch.delenv("AUTOFUSE_FLAGS", raising=False)
-    monkeypatch.setenv("AUTOFUSE_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(
-        later, "compile_many", lambda kernels, check: {k: "/lib/%s.so" % k for k, _ in kernels}
-    )
-    RECORDER.clear()
-    yield
-    flags.set_overrides(None)
-    RECORDER.clear()
+pytestmark = pytest.mark.usefixtures("no_compiler")
 
 
 def broadcast():

@@ -46,6 +46,18 @@ def run_graph(build, arrays, shapes=None):
             return session.run(outputs, dict(zip(inputs, arrays)))
 
 
+def run_fused(build, arrays, shapes=None):
+    """(results of `build` fused, the kernels that ran)"""
+    before = {entry.name: entry.calls for entry in tf_autofuse.report().kernels}
+    tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+    try:
+        got = run_graph(build, arrays, shapes)
+    finally:
+        tf_autofuse.disable()
+    # A graph seen before is answered from memory: its nodes are called again, not fused again.
+    return got, [e for e in tf_autofuse.report().kernels if e.calls == before.get(e.name, 0) + 1]
+
+
 def check(build, arrays, shapes=None, kernels=1, composed=False):
     """Compare fused with unfused; `kernels` is the number of fused nodes expected (None: any).
 
@@ -55,14 +67,7 @@ def check(build, arrays, shapes=None, kernels=1, composed=False):
     expected = run_graph(build, arrays, shapes)
     wide = [_widened(a) if is_float(a.dtype) else a for a in arrays]
     reference = run_graph(build, wide, shapes)
-    before = {entry.name: entry.calls for entry in tf_autofuse.report().kernels}
-    tf_autofuse.enable("--enable_autofuse=true;--strict=true")
-    try:
-        got = run_graph(build, arrays, shapes)
-    finally:
-        tf_autofuse.disable()
-    # A graph seen before is answered from memory: its nodes are called again, not fused again.
-    used = [e for e in tf_autofuse.report().kernels if e.calls == before.get(e.name, 0) + 1]
+    got, used = run_fused(build, arrays, shapes)
     assert kernels is None or len(used) == kernels, [entry.op_types for entry in used]
     for ours, theirs, exact in zip(got, expected, reference):
         dtype = tf.as_dtype(theirs.dtype).name

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from accuracy import assert_as_accurate
-from harness import MODERN, ZERO_SIGNS, check, run_graph, sample
+from harness import MODERN, ZERO_SIGNS, check, run_fused, run_graph, sample
 from opcheck import EVERY, FLOATS, INTEGERS, check_group, edges, has_kernel
 from tensorflow.python.ops import gen_array_ops as array_ops
 from tensorflow.python.ops import gen_math_ops as math_ops
@@ -20,13 +20,7 @@ def compare(build, arrays, near=0.0, kernels=1, shapes=None):
     """Fused and unfused results of graphs that have no float64 form; equal but for `near`."""
     tf_autofuse.disable()
     expected = run_graph(build, arrays, shapes)
-    before = {entry.name: entry.calls for entry in tf_autofuse.report().kernels}
-    tf_autofuse.enable("--enable_autofuse=true;--strict=true")
-    try:
-        got = run_graph(build, arrays, shapes)
-    finally:
-        tf_autofuse.disable()
-    used = [e for e in tf_autofuse.report().kernels if e.calls == before.get(e.name, 0) + 1]
+    got, used = run_fused(build, arrays, shapes)
     assert len(used) == kernels, [entry.op_types for entry in used]
     for ours, theirs in zip(got, expected):
         assert ours.dtype == theirs.dtype
