@@ -112,17 +112,21 @@ MOVE_SAMPLES = {
     "StridedSlice": {1: (0, 0), 2: (4, 8), 3: (1, 2)}, "Split": {0: (1,)},
     "SplitV": {1: (3, 5), 2: (1,)}, "Concat": {0: (1,)}, "ConcatV2": {2: (1,)},
     "Pad": {1: (1, 1, 0, 2)}, "PadV2": {1: (1, 1, 0, 2), 2: (1,)},
-    "MirrorPad": {1: (1, 1, 0, 2)}, "OneHot": {1: (5,), 2: (1,), 3: (0,)},
+    "MirrorPad": {1: (1, 1, 0, 2)}, "OneHot": {1: (5,), 2: (1,), 3: (0,)}, "GatherV2": {2: (0,)},
+    "MatrixDiagPartV2": {1: (0,)}, "MatrixDiagPartV3": {1: (0,)},
 }
 """Parameters that operators which move elements are tried with."""
+_INDICES = {"GatherNd": (3, 1)}
 
 
 def _moves(info: OpInfo, dtype: str) -> bool:
     """Whether there is an Ascend C form of a move of a matrix."""
     joins = info.ge in ("Concat", "ConcatV2", "Pack")
-    refs = tuple(("x%d" % number, 0) for number in range(2 if joins else 1))
+    refs = tuple(("x%d" % number, 0) for number in range(2 if joins else max(info.data, 1)))
     infos = {ref: TensorInfo(dtype, _MATRIX) for ref in refs}
-    attrs = {"dst_dtype": "float32", "mode": "REFLECT", "axis": 0}
+    if info.data > 1:
+        infos[refs[1]] = TensorInfo("int32", _INDICES.get(info.ge, (4,)))
+    attrs = {"dst_dtype": "float32", "mode": "REFLECT", "axis": 0, "seq_dim": 1}
     operator = Operator("op", info.ge, refs, attrs, None, None, MOVE_SAMPLES.get(info.ge, {}), 2)
     try:
         kernel = merge_axes(lower([operator], [("op", 0)], infos).kernel)[0]

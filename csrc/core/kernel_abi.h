@@ -1,9 +1,9 @@
 /* The C interface between a generated kernel library and whoever runs it.
  *
- * A library holds one kernel and exports the three functions declared at the end. A caller first
- * checks autofuse_abi_version(), then asks autofuse_tiling() once per set of sizes, then calls
- * autofuse_run() for every phase in order, each phase cut into block ranges that may run at the
- * same time.
+ * A library holds one kernel and exports three of the functions declared at the end, or all. A
+ * caller first checks autofuse_abi_version(), then asks autofuse_tiling() once per set of sizes,
+ * then calls autofuse_run() for every phase in order, each phase cut into block ranges that may run
+ * at the same time.
  *
  * Plain C; the layout of the structures is part of the interface, changed only with the version.
  */
@@ -67,5 +67,10 @@ AUTOFUSE_EXPORT int32_t autofuse_tiling(const int64_t* sizes, int32_t n_sizes, i
  * reduction over an empty axis writes its identity. Returns AUTOFUSE_OK or another value above. */
 AUTOFUSE_EXPORT int32_t autofuse_run(const AutofuseArgs* args, const AutofuseTiling* tiling,
                                      int32_t phase, int64_t begin, int64_t end);
+
+/* Only in kernels that read at computed coordinates: after autofuse_run has returned
+ * AUTOFUSE_OUT_OF_RANGE on this thread, a coordinate that was none, and the size of its dim; -1 as
+ * the size where something else was out of range. */
+AUTOFUSE_EXPORT void autofuse_refused(int64_t* coordinate, int64_t* size);
 
 #endif /* AUTOFUSE_CORE_KERNEL_ABI_H_ */

@@ -10,16 +10,32 @@
 #include "scalar_types.h"
 
 static thread_local int32_t failure_seen;
+static thread_local __attribute__((unused)) int64_t refused_coordinate, refused_size;
 
 /* Out of line, so that no compiler vectorises the note away. */
 static __attribute__((noinline, cold, unused)) void note_failure(int32_t code) {
   failure_seen = code;
 }
 
+static __attribute__((noinline, cold, unused)) void note_refused(int64_t x, int64_t n) {
+  note_failure(AUTOFUSE_OUT_OF_RANGE);
+  refused_coordinate = x;
+  refused_size = n;
+}
+
 /* x, where `met` holds. */
 template <typename T>
 AF_INLINE T require(bool met, T x) {
   if (__builtin_expect(!met, 0)) note_failure(AUTOFUSE_OUT_OF_RANGE);
+  return x;
+}
+
+/* x, where it is one of n coordinates, else -1. */
+AF_INLINE int64_t place(int64_t x, int64_t n) {
+  if (__builtin_expect((uint64_t)x >= (uint64_t)n, 0)) {
+    note_refused(x, n);
+    return -1;
+  }
   return x;
 }
 

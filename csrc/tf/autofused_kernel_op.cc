@@ -133,16 +133,27 @@ class AutofusedKernelOp : public OpKernel {
     auto* pool = workers == nullptr ? nullptr : workers->workers;
     const int threads = std::min(threads_, tensorflow::GetPerThreadMaxParallelism());
     std::atomic<int32_t> failure{AUTOFUSE_OK};
+    std::atomic<int64_t> coordinate{0}, size{-1};
     for (int32_t phase = 0; phase < tiling.phases; ++phase) {
       ParallelRanges(pool, threads, tiling.blocks[phase], tiling.block_cost[phase],
                      [&](int64_t begin, int64_t end) {
                        const int32_t code = library_->run(&args, &tiling, phase, begin, end);
-                       if (code != AUTOFUSE_OK) failure.store(code, std::memory_order_relaxed);
+                       if (code == AUTOFUSE_OK) return;
+                       failure.store(code, std::memory_order_relaxed);
+                       if (code != AUTOFUSE_OUT_OF_RANGE || library_->refused == nullptr) return;
+                       int64_t refused[2];
+                       library_->refused(&refused[0], &refused[1]);
+                       coordinate.store(refused[0], std::memory_order_relaxed);
+                       size.store(refused[1], std::memory_order_relaxed);
                      });
     }
     const int32_t code = failure.load(std::memory_order_relaxed);
     if (code == AUTOFUSE_OK) return Status();
     if (code == AUTOFUSE_DIVISION_BY_ZERO) return InvalidArgument("Integer division by zero");
+    if (code == AUTOFUSE_OUT_OF_RANGE && size >= 0) {
+      return InvalidArgument(name(), ": indices[...] = ", coordinate.load(), " is not in [0, ",
+                             size.load(), ")");
+    }
     if (code == AUTOFUSE_OUT_OF_RANGE) {
       return InvalidArgument(name(), ": an index or label is outside the valid range");
     }

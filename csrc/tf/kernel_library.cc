@@ -27,6 +27,8 @@ bool Resolve(void* handle, KernelLibrary* library, std::string* error) {
              std::to_string(AUTOFUSE_ABI_VERSION);
     return false;
   }
+  std::string absent;
+  Find(handle, "autofuse_refused", &library->refused, &absent);
   return Find(handle, "autofuse_tiling", &library->tiling, error) &&
          Find(handle, "autofuse_run", &library->run, error);
 }

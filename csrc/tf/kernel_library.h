@@ -11,6 +11,7 @@ namespace autofuse {
 struct KernelLibrary {
   decltype(&autofuse_tiling) tiling;
   decltype(&autofuse_run) run;
+  decltype(&autofuse_refused) refused;  // null in a kernel without coordinates to refuse
 };
 
 // Opens the shared object at `path` and checks its ABI version. Every path is opened once and stays

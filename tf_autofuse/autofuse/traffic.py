@@ -10,7 +10,7 @@ from tf_autofuse.cluster.clusterer import Cluster
 from tf_autofuse.cluster.view import GraphView
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import Program
-from tf_autofuse.loop.ir import Dim, LoopKernel, whole_dims
+from tf_autofuse.loop.ir import Dim, Load, LoopKernel, whole_dims
 from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.loop.ops import item_bytes
 from tf_autofuse.loop.source import TensorRef
@@ -53,11 +53,15 @@ class TrafficModel:
 
     def _count_bytes(self, shapes: Sequence[Sequence[int]]) -> Traffic:
         sizes = axis_sizes(self._kernel, shapes)
-        once = [
-            item_bytes(param.dtype) * _elements(dims, shape)
-            for param, dims, shape in zip(
-                self._kernel.inputs, input_dims(self._kernel), shapes)
-        ]
+        placed = {load.input: load for load in self._kernel.body
+                  if isinstance(load, Load) and load.at}
+        once = []
+        for number, (param, dims, shape) in enumerate(
+                zip(self._kernel.inputs, input_dims(self._kernel), shapes)):
+            count = _elements(dims, shape)
+            if number in placed:
+                count = min(count, _gathered(self._kernel, placed[number], shape, sizes))
+            once.append(item_bytes(param.dtype) * count)
         requested, fetched, tiling = self._reads(sizes, once)
         written = sum(
             item_bytes(self._kernel.outputs[store.output].dtype) * _extent(store.dims, sizes)
@@ -131,7 +135,10 @@ def _unfused_edges(view: GraphView, cluster: Cluster) -> List[Tuple[str, Tuple[i
     for node in cluster.own:
         operator = view.operator(node)
         outputs = min(len(node.outputs), OPS[node.type].outputs)
-        for ref in operator.inputs + tuple((node.name, port) for port in range(outputs)):
+        refs = operator.inputs + tuple((node.name, port) for port in range(outputs))
+        if OPS[node.type].lower in ("gather", "gather_nd"):  # reads as much as it writes
+            refs = refs[1:] + refs[-1:]
+        for ref in refs:
             times[ref] = times.get(ref, 0) + 1
     infos = ((view.infos[ref], count) for ref, count in times.items())
     return [(info.dtype, info.dims or (), count) for info, count in infos]
@@ -158,6 +165,19 @@ def _elements(dims: Sequence[Dim], shape: Sequence[int]) -> int:
         first, last = walk(size, factors[0].windows).inside
         count *= max(0, last - first)
     return count
+
+
+def _gathered(
+    kernel: LoopKernel, load: Load, shape: Sequence[int], sizes: Dict[str, int]
+) -> int:
+    """Elements that a load at computed places reads, one of equal places after the other."""
+    places = {axis for _, name in load.at for axis in kernel.value(name).axes}
+    placed = [axis for axis, _ in load.at]
+    rest = [(factors, size) for factors, size in zip(whole_dims(load.dims), shape)
+            if factors[0].axis not in placed]
+    dims = [dim for factors, _ in rest for dim in factors]
+    points = _count([sizes[axis] for axis in places - set(load.walked)])
+    return points * _elements(dims, [size for _, size in rest])
 
 
 def _count(shape: Sequence[int]) -> int:

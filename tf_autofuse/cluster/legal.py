@@ -81,7 +81,8 @@ def moved_bytes(kernel: LoopKernel, nests: Sequence[Nest], sizes: Dict[str, int]
         stores = [kernel.stores[number] for number in numbers]
         found = needed(kernel, [store.value for store in stores])
         loads = {value.input: value for value in found if isinstance(value, Load)}
-        total += sum(_bytes(kernel.inputs[number], load.walked, _parts(kernel, load, sizes))
+        total += sum(_bytes(kernel.inputs[number], load.axes if load.at else load.walked,
+                            _parts(kernel, load, sizes))
                      for number, load in loads.items())
         for store in stores:
             total += _bytes(kernel.outputs[store.output], store.axes, sizes)

@@ -6,7 +6,7 @@ from typing import Dict, List, Sequence
 from tf_autofuse.codegen.host_nest import NestPrinter
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.kernel.nest import Nest, needed
-from tf_autofuse.loop.ir import Load, LoopKernel, Map, unit_axis
+from tf_autofuse.loop.ir import Load, LoopKernel, Map, Place, unit_axis
 from tf_autofuse.loop.ops import REFUSING
 from tf_autofuse.loop.text import print_loop
 
@@ -96,12 +96,19 @@ def _tiling(loop: LoopKernel, printers: List[NestPrinter]) -> str:
 
 
 def _run(loop: LoopKernel, printers: List[NestPrinter]) -> str:
-    refuses = any(isinstance(v, Map) and v.op in REFUSING for v in loop.body)
+    places = any(isinstance(v, Place) for v in loop.body)
+    refuses = places or any(isinstance(v, Map) and v.op in REFUSING for v in loop.body)
     lines = [
+        "void autofuse_refused(int64_t* coordinate, int64_t* size) {",
+        "  *coordinate = refused_coordinate;",
+        "  *size = refused_size;",
+        "}",
+        "",
+    ] * places + [
         "int32_t autofuse_run(const AutofuseArgs* args, const AutofuseTiling* tiling, "
         "int32_t phase,",
         "                     int64_t begin, int64_t end) {",
-    ] + ["  failure_seen = AUTOFUSE_OK;"] * refuses + [
+    ] + ["  failure_seen = AUTOFUSE_OK;"] * refuses + ["  refused_size = -1;"] * places + [
         "  for (int64_t block = begin; block < end; ++block) {",
         "    int64_t at = block;",
     ]

@@ -12,7 +12,17 @@ from tf_autofuse.codegen.host_scalar import (
     widen,
 )
 from tf_autofuse.kernel.nest import Row, needed, runtime_rows, table_names
-from tf_autofuse.loop.ir import Const, Index, Inside, Load, LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ir import (
+    Const,
+    Index,
+    Inside,
+    Load,
+    LoopKernel,
+    Map,
+    Place,
+    Reduce,
+    Value,
+)
 from tf_autofuse.loop.ops import NARROW_FLOATS
 
 
@@ -76,10 +86,10 @@ class ValuePrinter:
 
     def _declare_row(self, row: Row) -> None:
         """What the values of a load use of the run-time table."""
-        walked = {"s%d_%d" % (row.load.input, self.loop.axes.index(axis))
-                  for axis in row.load.walked if axis != row.unit_axis}
+        axes = set(row.load.walked).union(axis for axis, _ in row.load.at) - {row.unit_axis}
+        used = {"s%d_%d" % (row.load.input, self.loop.axes.index(axis)) for axis in axes}
         for place, name in enumerate(row.names(), row.start):
-            if name in walked:
+            if name in used:
                 self.put("const int64_t %s = args->strides[%d];" % (name, place))
 
     def is_inline(self, value: Value) -> bool:
@@ -120,6 +130,8 @@ class ValuePrinter:
             text = "{0} >= low{1} & {0} < high{1}".format(self.point[value.axes[0]], value.number)
         elif isinstance(value, Index):
             text = "(%s)%s" % (self.c_type(value), self.point[value.axes[0]])
+        elif isinstance(value, Place):
+            text = "place(%s, %s)" % (self.expr(value.operand), self.size[value.axis])
         else:
             dtypes = [self.by_name[name].dtype for name in value.args]
             text = map_expression(_op(value), [self.expr(n) for n in value.args], wides, dtypes,
@@ -195,12 +207,15 @@ class ValuePrinter:
         terms = [self.point[axis] if axis == row.unit_axis else
                  "%s * s%d_%d" % (self.point[axis], value.input, self.loop.axes.index(axis))
                  for axis in value.walked]
+        terms += ["%s * s%d_%d" % (self.expr(name), value.input, self.loop.axes.index(axis))
+                  for axis, name in value.at]
         return " + ".join(terms) or "0"
 
     def _guarded(self, value: Load, text: str) -> str:
         """`text`, or 0 where the load reads nothing."""
-        tests = " & ".join(self.expr(name) for name in value.when)
-        return "(%s ? %s : 0)" % (tests, text) if tests else text
+        tests = [self.expr(name) for name in value.when]
+        tests += ["(%s >= 0)" % self.expr(name) for _, name in value.at]
+        return "(%s ? %s : 0)" % (" & ".join(tests), text) if tests else text
 
 
 def _op(value: Value) -> str:

@@ -13,6 +13,7 @@ from tf_autofuse.loop.ir import (
     LoopKernel,
     Map,
     Param,
+    Place,
     Reduce,
     Store,
     Value,
@@ -109,8 +110,9 @@ class Finisher:
     def _leaves(self, axis: int) -> List[int]:
         return self._low.axes.leaves(axis)
 
-    def _dims(self, layout: Layout) -> Tuple[Dim, ...]:
-        """One element of a larger dim puts the elements of the dims before it apart."""
+    def _dims(self, layout: Layout, placed: Sequence[str] = ()) -> Tuple[Dim, ...]:
+        """One element of a larger dim puts the elements of the dims before it apart; along an axis
+        of `placed` there are no neighbours."""
         dims: List[Dim] = []
         apart = False
         for axis, maybe, windows in reversed(layout):
@@ -120,7 +122,8 @@ class Finisher:
                 continue
             leaves = self._leaves(axis)
             for number, leaf in reversed(list(enumerate(leaves))):
-                loose = not unit_step(windows) or (apart and number == len(leaves) - 1)
+                loose = not unit_step(windows) or (apart and number == len(leaves) - 1) or (
+                    self._names[leaf] in placed)
                 dims.append(Dim(self._names[leaf], maybe, number > 0,
                                 () if number else windows, loose))
             apart = False
@@ -131,29 +134,41 @@ class Finisher:
                  for leaf in self._leaves(axis)}
         return tuple(name for name in self._order if name in named)
 
+    def _axis(self, axis: int, node: Any) -> str:
+        """Name of an axis along which there is a position."""
+        leaves = self._leaves(axis)
+        if len(leaves) > 1:
+            raise Unsupported("a position along a dim that a reshape cuts",
+                              node=node.origin, code="RESHAPE")
+        return self._names[leaves[0]]
+
     def _value(self, name: str, node: Any) -> Value:
         args = tuple(self._values[index].name for index in node.args)
         common = {"origin": node.origin}
         if node.kind == "load":
             number, layout = node.data
-            dims = self._dims(layout)
+            nodes = [self._low._nodes[index] for index in node.args]
+            at = tuple((self._axis(other.data, node), arg) for other, arg in zip(nodes, args)
+                       if other.kind == "place")
+            args = tuple(arg for other, arg in zip(nodes, args) if other.kind == "inside")
+            dims = self._dims(layout, [axis for axis, _ in at])
             axes = self._axes(node.axes)
             walked = [dim.axis for dim in dims if dim.axis is not None]
             in_order = walked == [axis for axis in self._order if axis in walked]
             moved = not in_order or any(dim.windows for dim in dims)
             return Load(name, node.dtype, axes, input=self._input_number[number], dims=dims,
-                        moved=moved, when=args, **common)
+                        moved=moved, when=args, at=at, **common)
         if node.kind == "const":
             return Const(name, node.dtype, (), value=node.data, **common)
-        if node.kind in ("index", "inside") and len(self._leaves(node.axes[0])) > 1:
-            raise Unsupported("a position along a dim that a reshape cuts",
-                              node=node.origin, code="RESHAPE")
         if node.kind == "index":
-            return Index(name, node.dtype, self._axes(node.axes), **common)
+            return Index(name, node.dtype, (self._axis(node.axes[0], node),), **common)
         if node.kind == "inside":
             self._intervals.append(node.data[1:])
-            return Inside(name, node.dtype, self._axes(node.axes),
+            return Inside(name, node.dtype, (self._axis(node.axes[0], node),),
                           number=len(self._intervals) - 1, **common)
+        if node.kind == "place":
+            return Place(name, node.dtype, self._values[node.args[0]].axes, operand=args[0],
+                         axis=self._axis(node.data, node), **common)
         if node.kind == "reduce":
             return self._reduce(name, node, args)
         domain = {axis for index in node.args for axis in self._values[index].axes}

@@ -17,6 +17,7 @@ from tf_autofuse.loop.ir import (
     Load,
     LoopKernel,
     Map,
+    Place,
     Reduce,
     Store,
     Value,
@@ -71,8 +72,9 @@ def run(
                 shape = np.shape(inputs[value.input])
                 row = rows.get(value.input) or dense_row(kernel, value, shape, sizes)
                 there = [env[name] for name in value.when]
-                env[value.name] = decode(
-                    move(value, inputs[value.input], row, kernel.axes, sizes, there), value.dtype)
+                places = {axis: env[name] for axis, name in value.at}
+                array = move(value, inputs[value.input], row, kernel.axes, sizes, there, places)
+                env[value.name] = decode(array, value.dtype)
             elif isinstance(value, Inside):
                 env[value.name] = inside_of(kernel, value, sizes, table)
             else:
@@ -128,10 +130,10 @@ def dense_row(
 
 def move(
     load: Load, array: np.ndarray, row: Sequence[int], axes: Sequence[str], sizes: Dict[str, int],
-    guards: Sequence[np.ndarray] = (),
+    guards: Sequence[np.ndarray] = (), places: Optional[Dict[str, np.ndarray]] = None,
 ) -> np.ndarray:
     """A moved load as an array over `axes` (1 where it does not vary), in memory form; it reads
-    nothing where one of `guards` is false."""
+    nothing where one of `guards` is false. `places` are coordinates along axes."""
     flat = np.ascontiguousarray(array).reshape(-1)
     where = np.full([1] * len(axes), row[len(axes)], np.int64)
     there = np.ones([1] * len(axes), bool)
@@ -140,6 +142,8 @@ def move(
             points = np.arange(sizes[axis])
             where = where + points.reshape([-1 if i == at else 1 for i in range(len(axes))]) * (
                 row[at])
+        elif places and axis in places:
+            where = where + places[axis] * row[at]
     for guard in guards:
         there = there & guard
     shape = np.broadcast(where, there).shape
@@ -168,6 +172,11 @@ def _evaluate(kernel: LoopKernel, value: Value, env, inputs, sizes) -> np.ndarra
         points = np.arange(sizes[value.axes[0]], dtype=value.dtype)
         return points.reshape([-1 if axis == at else 1 for axis in range(rank)])
     operands = [env[name] for name in value.args]
+    if isinstance(value, Place):
+        size, coordinates = sizes[value.axis], operands[0]
+        if np.any((coordinates < 0) | (coordinates >= size)):
+            raise IndexError("a coordinate is not in [0, %d)" % size)
+        return coordinates
     if isinstance(value, Reduce):
         return _reduce(kernel, value, operands[0], sizes)
     assert isinstance(value, Map)

@@ -106,22 +106,26 @@ class Load(Value):
 
     The dims of a `moved` load stand in another order than the axes, or have windows: where its
     elements lie is said by the run-time table of the kernel. A load is zero, and reads nothing,
-    where one of the `Inside` values `when` is false; it varies along their axes, too.
+    where one of the `Inside` values `when` is false; it varies along their axes, too. `at` are
+    pairs of an axis and the `Place` value that stands for the coordinate along it.
     """
 
     input: int = 0
     dims: Tuple[Dim, ...] = ()
     moved: bool = False
     when: Tuple[str, ...] = ()
+    at: Tuple[Tuple[str, str], ...] = ()
 
     @property
     def args(self) -> Tuple[str, ...]:
-        return self.when
+        return self.when + tuple(name for _, name in self.at)
 
     @property
     def walked(self) -> Tuple[str, ...]:
-        """The axes of the dims, in their order."""
-        return tuple(dim.axis for dim in self.dims if dim.axis is not None)
+        """The axes of the dims, in their order, but for those with a `Place`."""
+        placed = [axis for axis, _ in self.at]
+        return tuple(dim.axis for dim in self.dims
+                     if dim.axis is not None and dim.axis not in placed)
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,19 @@ class Inside(Value):
     """
 
     number: int = 0
+
+
+@dataclass(frozen=True)
+class Place(Value):
+    """The int64 `operand` as a coordinate along `axis`, of which it has to be one: otherwise the
+    kernel fails, and loads at this place read nothing. It varies with the operand alone."""
+
+    operand: str = ""
+    axis: str = ""
+
+    @property
+    def args(self) -> Tuple[str, ...]:
+        return (self.operand,)
 
 
 @dataclass(frozen=True)

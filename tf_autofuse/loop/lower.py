@@ -36,8 +36,8 @@ class _Node(NamedTuple):
     """A value under construction; axis ids are resolved when the kernel is finished.
 
     `data` is the (number of the input, layout) of a load, the value of a constant, the axis of an
-    index, (axis, before, behind) of an interval, the reduced axes of a reduction. The `args` of a
-    load are the intervals outside of which it reads nothing.
+    index, (axis, before, behind) of an interval, the axis of a place, the reduced axes of a
+    reduction. The `args` of a load are the intervals outside of which it reads nothing, and places.
     """
 
     kind: str
@@ -117,15 +117,19 @@ class Lowering:
         known = self._loads.get((ref, layout, when))
         if known is None:
             self._inputs.append(ref)
-            axes = [axis for axis, _, _ in layout if axis is not None]
-            axes += [axis for guard in when for axis in self._nodes[guard].axes]
+            args = [self._nodes[arg] for arg in when]
+            placed = {self.axes.root(arg.data) for arg in args if arg.kind == "place"}
+            axes = [axis for axis, _, _ in layout
+                    if axis is not None and self.axes.root(axis) not in placed]
+            axes += [axis for arg in args for axis in arg.axes]
             data = (len(self._inputs) - 1, layout)
             known = self._append("load", "", when, dtype, tuple(dict.fromkeys(axes)), data)
             self._loads[(ref, layout, when)] = known
         return known
 
     def load_again(self, node: _Node, layout: Layout, when: Tuple[int, ...]) -> int:
-        """The input that the load `node` reads, walked in another way, where `when` says."""
+        """The input that the load `node` reads, walked in another way, where `when` says; the
+        places among its args stand for the coordinates along their axes."""
         return self._new_load(self._inputs[node.data[0]], node.dtype, layout, when)
 
     # ---- values ----------------------------------------------------------------------------
@@ -148,6 +152,12 @@ class Lowering:
         data = (axis, before, behind)
         dims = tuple(axis if p == place else None for p in range(rank))
         return Tensor(self._append("inside", "", (), "bool", (axis,), data), "bool", dims)
+
+    def place(self, tensor: Tensor, axis: int) -> Tensor:
+        """An int64 tensor as coordinates along `axis`; the kernel fails where one is none."""
+        axes = self._nodes[tensor.value].axes
+        value = self._append("place", "", (tensor.value,), "int64", axes, axis)
+        return tensor._replace(value=value)
 
     def map(self, op: str, args: Sequence[Tensor], dtype: Optional[str] = None) -> Tensor:
         """Element-wise `op`; operands of different shape are broadcast. `dtype` of the result."""
@@ -338,7 +348,8 @@ class Lowering:
         return sorted(seen)
 
     def _axis_order(self, live: Sequence[int], stored: Sequence[Dims]) -> List[int]:
-        """Axis roots in an order that all `stored` dims agree with, and loads if they can."""
+        """Axis roots in an order that all `stored` dims agree with, and loads if they can; those
+        along which nothing varies, as there are places on them, come last."""
         after: Dict[int, Set[int]] = {}
         for dims in stored:
             self._follow(after, [axis for axis in dims if axis is not None], True)
@@ -348,9 +359,12 @@ class Lowering:
             if node.kind == "load":
                 axes = tuple(axis for axis, _, _ in node.data[1] if axis is not None)
             self._follow(after, axes, False)
-            if node.kind == "reduce":
-                self._follow(after, node.data, False)
-        return topological(after)
+            if node.kind in ("reduce", "place"):
+                self._follow(after, node.data if node.kind == "reduce" else [node.data], False)
+        domains = [self._nodes[index].axes for index in live] + list(stored)
+        varying = {leaf for axes in domains for axis in axes if axis is not None
+                   for leaf in self.axes.leaves(axis)}
+        return sorted(topological(after), key=lambda root: root not in varying)
 
     def _follow(self, after: Dict[int, Set[int]], axes: Sequence[int], must: bool) -> None:
         """Let each of `axes` stand behind the one before, if no order so far forbids it."""

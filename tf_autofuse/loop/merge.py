@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Dict, List, Set, Tuple
 
-from tf_autofuse.loop.ir import Dim, Load, LoopKernel, Reduce, Store, Value
+from tf_autofuse.loop.ir import Dim, Load, LoopKernel, Place, Reduce, Store, Value
 
 
 def merge_axes(kernel: LoopKernel) -> Tuple[LoopKernel, Tuple[int, ...]]:
@@ -65,6 +65,8 @@ def _axis_sets(kernel: LoopKernel) -> List[Set[str]]:
         sets.append(set(value.axes))
         if isinstance(value, Reduce):
             sets.append(set(value.over))
+        if isinstance(value, Place):
+            sets.append({value.axis})
     sets += [set(store.axes) for store in kernel.stores]
     return [axes for axes in sets if axes]
 
@@ -84,6 +86,9 @@ def _rename_value(value: Value, names: Dict[str, str]) -> Value:
     changes: Dict[str, Any] = {"axes": _rename(value.axes, names)}
     if isinstance(value, Load):
         changes["dims"] = _rename_dims(value.dims, names)
+        changes["at"] = tuple((names[axis], place) for axis, place in value.at)
+    if isinstance(value, Place):
+        changes["axis"] = names[value.axis]
     if isinstance(value, Reduce):
         changes["over"] = _rename(value.over, names)
     return replace(value, **changes)

@@ -73,6 +73,8 @@ class _Taker:
             return self._index(node, parts)
         if node.kind == "inside":
             return self._inside(node, parts)
+        if node.kind == "place":  # an index that nobody looks at may be wrong, too
+            raise Unsupported("takes part of what was gathered", node=node.origin, code="MOVE")
         if node.kind == "reduce":
             over = {low.axes.root(axis) for axis in node.data}
             parts = {axis: part for axis, part in parts.items() if axis not in over}
@@ -89,6 +91,7 @@ class _Taker:
 
     def _load(self, node: Any, parts: Dict[int, Part]) -> int:
         dims = []
+        when = tuple(self.value(guard, parts) for guard in node.args)
         for axis, maybe, windows in node.data[1]:
             part = self._part(axis, parts)
             if part.window is not _WHOLE:
@@ -97,7 +100,6 @@ class _Taker:
                                       node=node.origin, code="RUNTIME_BROADCAST")
                 windows = windows + (part.window,)
             dims.append((part.axis, maybe, windows))
-        when = tuple(self.value(guard, parts) for guard in node.args)
         if any(self._low.node(guard).kind == "const" for guard in when):
             raise Unsupported("takes one element of a dim that was padded", node=node.origin,
                               code="MOVE")
@@ -167,8 +169,8 @@ class _Guard:
         args = tuple(self.value(arg) for arg in node.args)
         if args == node.args:
             return index
-        if node.op in REFUSING:
-            raise Unsupported("%s may fail where there is nothing to read" % node.op,
+        if node.op in REFUSING or node.kind == "place":
+            raise Unsupported("%s may fail where there is nothing to read" % (node.op or node.kind),
                               node=node.origin, code="MOVE")
         axes = node.axes
         if self._axis not in {low.axes.root(axis) for axis in axes}:

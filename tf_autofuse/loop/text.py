@@ -15,6 +15,7 @@ from tf_autofuse.loop.ir import (
     LoopKernel,
     Map,
     Param,
+    Place,
     Reduce,
     Scalar,
     Store,
@@ -42,6 +43,7 @@ def print_loop(kernel: LoopKernel, comments: bool = False) -> str:
 def _print_value(value: Value) -> str:
     if isinstance(value, Load):
         moved = " moved" if value.moved else ""
+        moved += " at " + " ".join("%s=%%%s" % pair for pair in value.at) if value.at else ""
         moved += " when " + " ".join("%" + name for name in value.when) if value.when else ""
         return "load in%d %s%s : %s" % (value.input, print_dims(value.dims), moved, value.dtype)
     if isinstance(value, Const):
@@ -50,6 +52,9 @@ def _print_value(value: Value) -> str:
         return "index %s : %s" % (value.axes[0], value.dtype)
     if isinstance(value, Inside):
         return "inside %d %s : %s" % (value.number, value.axes[0], value.dtype)
+    if isinstance(value, Place):
+        return "place %%%s in %s : %s [%s]" % (
+            value.operand, value.axis, value.dtype, ", ".join(value.axes))
     assert isinstance(value, (Map, Reduce))
     args = " ".join("%" + name for name in value.args)
     over = " over " + " ".join(value.over) if isinstance(value, Reduce) else ""
@@ -118,7 +123,7 @@ def _in_order(value: Value, axes: Tuple[str, ...], before: List[Value]) -> Value
     """A load with the domain that its dims and what guards it give, in kernel order."""
     if not isinstance(value, Load) or not (value.moved or value.when):
         return value
-    found = set(value.axes).union(*[v.axes for v in before if v.name in value.when])
+    found = set(value.walked).union(*[v.axes for v in before if v.name in value.args])
     return replace(value, axes=tuple(axis for axis in axes if axis in found))
 
 
@@ -159,13 +164,18 @@ def _parse_value(line: str, number: int) -> Value:
     name, kind, rest, dtype = m.group(1), m.group(2), m.group(3), m.group(4)
     axes = tuple(a.strip() for a in (m.group(5) or "").split(",") if a.strip())
     if kind == "load":
-        load = _match(r"in(\d+) \[(.*)\]( moved)?(?: when (.*))?", rest, number)
+        load = _match(r"in(\d+) \[(.*?)\]( moved)?(?: at (.*?))?(?: when (.*))?", rest, number)
         dims = parse_dims(load.group(2))
         domain = tuple(d.axis for d in dims if d.axis)
         moved = load.group(3) is not None
-        when = tuple(word.lstrip("%") for word in (load.group(4) or "").split())
+        pairs = [word.partition("=%") for word in (load.group(4) or "").split()]
+        at = tuple((axis, place) for axis, _, place in pairs)
+        when = tuple(word.lstrip("%") for word in (load.group(5) or "").split())
         return Load(name, dtype, domain, input=int(load.group(1)), dims=dims, moved=moved,
-                    when=when)
+                    when=when, at=at)
+    if kind == "place":
+        source, _, axis = rest.partition(" in ")
+        return Place(name, dtype, axes, operand=source.lstrip("%"), axis=axis)
     if kind == "inside":
         interval, _, axis = rest.partition(" ")
         return Inside(name, dtype, (axis,), number=int(interval))

@@ -11,6 +11,7 @@ from tf_autofuse.loop.ir import (
     Load,
     LoopKernel,
     Map,
+    Place,
     Reduce,
     Store,
     Value,
@@ -51,17 +52,28 @@ def _check_value(kernel: LoopKernel, value: Value, seen: Dict[str, Value]) -> No
         _check_map(kernel, value, seen)
     elif isinstance(value, Reduce):
         _check_reduce(value, seen)
-    elif isinstance(value, Index):
-        if len(value.axes) != 1 or value.dtype not in INTS:
-            _bad(value, "an index has one axis and an integer type")
-    elif isinstance(value, Inside):
-        if len(value.axes) != 1 or value.dtype != "bool":
-            _bad(value, "an interval has one axis and is true or false")
-    elif isinstance(value, Const):
-        if value.axes:
-            _bad(value, "a constant has no axes")
-    else:
+    elif isinstance(value, Place):
+        _check_place(kernel, value, seen[value.operand])
+    elif isinstance(value, (Index, Inside)):
+        _check_point(value)
+    elif not isinstance(value, Const):
         _bad(value, "unknown kind %s" % type(value).__name__)
+    elif value.axes:
+        _bad(value, "a constant has no axes")
+
+
+def _check_point(value: Value) -> None:
+    if isinstance(value, Index) and (len(value.axes) != 1 or value.dtype not in INTS):
+        _bad(value, "an index has one axis and an integer type")
+    if isinstance(value, Inside) and (len(value.axes) != 1 or value.dtype != "bool"):
+        _bad(value, "an interval has one axis and is true or false")
+
+
+def _check_place(kernel: LoopKernel, value: Place, source: Value) -> None:
+    if (source.axes, source.dtype, value.dtype) != (value.axes, "int64", "int64"):
+        _bad(value, "a place has the domain of its operand, and both are int64")
+    if value.axis not in kernel.axes:
+        _bad(value, "a place along no axis")
 
 
 def _check_load(kernel: LoopKernel, value: Load) -> None:
@@ -72,7 +84,12 @@ def _check_load(kernel: LoopKernel, value: Load) -> None:
     guards = {name: kernel.value(name) for name in value.when}
     if any(not isinstance(guard, Inside) for guard in guards.values()):
         _bad(value, "is guarded by something else than an interval")
-    domain = set(value.walked).union(*[guard.axes for guard in guards.values()])
+    places = [(axis, kernel.value(name)) for axis, name in value.at]
+    if any(not isinstance(place, Place) or place.axis != axis for axis, place in places) or (
+            not {axis for axis, _ in places} <= {dim.axis for dim in value.dims if dim.loose}):
+        _bad(value, "is placed by something else than a place along a loose dim")
+    domain = set(value.walked).union(
+        *[arg.axes for arg in list(guards.values()) + [place for _, place in places]])
     in_order = value.moved or value.walked == _ordered(kernel, value.walked)
     if domain != set(value.axes) or len(set(value.walked)) < len(value.walked) or not in_order:
         _bad(value, "dims %s do not give its domain" % print_dims(value.dims))

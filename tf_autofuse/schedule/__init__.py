@@ -7,7 +7,7 @@ from typing import List, Sequence, Tuple, Union
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import Compute, Kernel, Program, walk_steps
 from tf_autofuse.kernel.nest import Nest, build_nests
-from tf_autofuse.loop.ir import Load, LoopKernel, Map, Reduce
+from tf_autofuse.loop.ir import Load, LoopKernel, Map, Place, Reduce
 from tf_autofuse.platforms import Platform
 from tf_autofuse.platforms import platform as find_platform
 from tf_autofuse.schedule.expand import MEMORY
@@ -95,8 +95,10 @@ def number_values(loop: LoopKernel) -> LoopKernel:
             operands = tuple(names[name] for name in numbered.operands)
             numbered = replace(numbered, operands=operands)
         elif isinstance(numbered, Load):
-            numbered = replace(numbered, when=tuple(names[name] for name in numbered.when))
-        elif isinstance(numbered, Reduce):
+            at = tuple((axis, names[name]) for axis, name in numbered.at)
+            when = tuple(names[name] for name in numbered.when)
+            numbered = replace(numbered, when=when, at=at)
+        elif isinstance(numbered, (Place, Reduce)):
             numbered = replace(numbered, operand=names[numbered.operand])
         body.append(numbered)
     stores = tuple(replace(store, value=names[store.value]) for store in loop.stores)

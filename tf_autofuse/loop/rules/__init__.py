@@ -12,6 +12,7 @@ from typing import Callable, Dict
 from tf_autofuse.loop.rules.activations import ACTIVATIONS
 from tf_autofuse.loop.rules.arithmetic import ARITHMETIC
 from tf_autofuse.loop.rules.elementwise import ELEMENTWISE
+from tf_autofuse.loop.rules.gathers import GATHERS
 from tf_autofuse.loop.rules.indexed import INDEXED
 from tf_autofuse.loop.rules.joins import JOINS
 from tf_autofuse.loop.rules.moves import MOVES
@@ -23,5 +24,5 @@ from tf_autofuse.loop.views import VIEW_RULES
 
 RULES: Dict[str, Callable] = {}
 for _table in (ELEMENTWISE, ARITHMETIC, ACTIVATIONS, REDUCTIONS, SOFTMAX, INDEXED, JOINS,
-               MOVES, NORMALISE, QUANTIZE, VIEW_RULES):
+               GATHERS, MOVES, NORMALISE, QUANTIZE, VIEW_RULES):
     RULES.update(_table)
