@@ -82,10 +82,23 @@ AF_INLINE Pair exp_below_one(float x) {
   return {e, fma_of(s, q.hi, s - e)};
 }
 
+/* k, with the bits of `shifted` for the exponent of 2^k, and r with x = k ln 2 + r: one float. */
+AF_INLINE float reduce_exp_roughly(float x, uint32_t* shifted) {
+  const float magic = 0x1.8p23f;
+  const float sum = fma_of(x, 0x1.715476p0f, magic);
+  const float n = sum - magic;
+  *shifted = bits_of(sum) << 23;
+  return fma_of(-n, AF_LN2_LO, fma_of(-n, AF_LN2_HI, x));
+}
+
+/* The limits are the last arguments with a normal and with a finite result. Outside of them, where
+ * the exponent overflows, and for NaN the selections at the end decide. */
 AF_INLINE float math_exp(float x) {
-  Pair r;
-  const int32_t k = reduce_exp(clamp(x, -104.0f, 89.0f), 0.0f, &r);
-  return times_power(1.0f + (r.hi + exp_tail(r.hi, 0.0f)), k);
+  uint32_t power;
+  const float r = reduce_exp_roughly(x, &power);
+  const float y = float_of(bits_of(1.0f + (r + exp_tail(r, 0.0f))) + power);
+  const float from_zero = x >= -0x1.5d589ep6f ? y : 0.0f;
+  return x <= 0x1.62e42ep6f ? from_zero : x + __builtin_inff();
 }
 
 /* (e^x - 1) / 2 for -18 <= x <= 89; halved, so that it does not overflow before its time. */
@@ -104,29 +117,32 @@ AF_INLINE float math_expm1(float x) {
   return __builtin_fabsf(x) < 0x1p-25f ? x : 2.0f * (y.hi + y.lo);
 }
 
-/* (e - 1) / (e + 1) for e = e^(2 |x|), the quotient with one step of correction. */
+/* x + x^3 P(x^2) up to 1, beyond that 1 - 2 / (1 + e^(2 |x|)). */
 AF_INLINE float math_tanh(float x) {
-  const float a = 2.0f * __builtin_fabsf(x);
-  int32_t k;
-  const Pair q = exp_parts(a > 20.0f ? 20.0f : a, false, &k);
-  const float s = power_of_two(k);
-  const float below = s - 1.0f, above = s + 1.0f;
-  const float n = fma_of(s, q.hi, below), d = fma_of(s, q.hi, above);
-  const float n_lo = fma_of(s, q.lo, fma_of(s, q.hi, below - n));
-  const float d_lo = fma_of(s, q.hi, above - d);
-  const float inverse = 1.0f / d;
-  const float y = n * inverse;
-  const float rest = fma_of(-y, d, n) + fma_of(-y, d_lo, n_lo);
-  const float z = a > 8.0f ? fma_of(-2.0f, inverse, 1.0f) : fma_of(rest, inverse, y);
-  return __builtin_copysignf(z, x);
+  const float a = __builtin_fabsf(x);
+  const float z = x * x;
+  float p = -0x1.77dcb2p-12f;
+  p = fma_of(p, z, 0x1.2da4c0p-9f);
+  p = fma_of(p, z, -0x1.0460b0p-7f);
+  p = fma_of(p, z, 0x1.60098cp-6f);
+  p = fma_of(p, z, -0x1.b96222p-5f);
+  p = fma_of(p, z, 0x1.110be2p-3f);
+  p = fma_of(p, z, -0x1.55553cp-2f);
+  const float near = fma_of(a, z * p, a);
+  uint32_t power;
+  const float r = reduce_exp_roughly(2.0f * a, &power);
+  const float s = float_of(power + bits_of(1.0f));
+  const float d = fma_of(s, r + exp_tail(r, 0.0f), s + 1.0f);
+  const float far = a > 9.5f ? 1.0f : 1.0f - 2.0f / d;
+  return __builtin_copysignf(a < 1.0f ? near : far, x);
 }
 
 /* 1 / (1 + e^-x); results below the normal numbers are 0. */
 AF_INLINE float math_sigmoid(float x) {
-  Pair r;
-  const int32_t k = reduce_exp(clamp(-x, -60.0f, 88.0f), 0.0f, &r);
-  const float q = r.hi + exp_tail(r.hi, 0.0f);
-  const float s = power_of_two(k);
+  uint32_t power;
+  const float r = reduce_exp_roughly(x > 60.0f ? -60.0f : -x, &power);
+  const float q = r + exp_tail(r, 0.0f);
+  const float s = float_of(power + bits_of(1.0f));
   const float above = s + 1.0f;
   const float d = fma_of(s, q, above);
   const float d_lo = fma_of(s, q, above - d) + ((s - above) + 1.0f);
@@ -239,10 +255,10 @@ AF_INLINE float math_erf(float x) {
   g = fma_of(g, c, 0x1.b46cbep-4f);
   g = fma_of(g, c, 0x1.451942p-1f);
   g = fma_of(g, c, 0x1.20f24cp0f);
-  Pair r;
-  const int32_t k = reduce_exp(-c * g, 0.0f, &r);
-  const float s = power_of_two(k);
-  const float far = (1.0f - s) - s * (r.hi + exp_tail(r.hi, 0.0f));
+  uint32_t power;
+  const float r = reduce_exp_roughly(-c * g, &power);
+  const float s = float_of(power + bits_of(1.0f));
+  const float far = (1.0f - s) - s * (r + exp_tail(r, 0.0f));
   return a < 1.0f ? near : (x != x ? x : __builtin_copysignf(far, x));
 }
 

@@ -93,13 +93,17 @@ AF_INLINE T wrap_abs(T a) {
   return a < (T)0 ? wrap_neg<T>(a) : a;
 }
 
-/* Maximum and minimum that let NaN through; between equal operands the second is returned. */
+/* Maximum and minimum that let NaN through; between equal operands the second is returned. A bound
+ * that the compiler knows takes one comparison. */
+#define AF_KNOWN_NUMBER(x) (__builtin_constant_p(x) && (x) == (x))
 template <typename T>
 AF_INLINE T pick_max(T a, T b) {
+  if (AF_KNOWN_NUMBER(b)) return a <= b ? b : a;
   return (a > b) | (a != a) ? a : b;
 }
 template <typename T>
 AF_INLINE T pick_min(T a, T b) {
+  if (AF_KNOWN_NUMBER(b)) return a >= b ? b : a;
   return (a < b) | (a != a) ? a : b;
 }
 

@@ -127,7 +127,7 @@ AF_INLINE double math_rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 AF_INLINE float math_abs(float x) { return __builtin_fabsf(x); }
 AF_INLINE double math_abs(double x) { return __builtin_fabs(x); }
 
-/* Gradients of a result y and the incoming gradient dy, evaluated in double: one rounding. */
+/* Gradients of a result y and the incoming gradient dy; in double, with one rounding, but for two. */
 AF_INLINE double mul_no_nan(double a, double b) { return b == 0.0 ? 0.0 : a * b; }
 
 AF_INLINE double math_tanh_grad(double y, double dy) { return dy * (1.0 - y * y); }
@@ -138,12 +138,18 @@ AF_INLINE double math_rsqrt_grad(double y, double dy) {
 AF_INLINE double math_sqrt_grad(double y, double dy) { return mul_no_nan(0.5 / y, dy); }
 AF_INLINE double math_reciprocal_grad(double y, double dy) { return mul_no_nan(-(y * y), dy); }
 
+/* Two roundings, where TensorFlow has three. */
+#if AF_HAS_FMA
+AF_INLINE float math_tanh_grad(float y, float dy) { return dy * fma_of(-y, y, 1.0f); }
+AF_INLINE float math_sigmoid_grad(float y, float dy) { return dy * fma_of(-y, y, y); }
+#else
 AF_INLINE float math_tanh_grad(float y, float dy) {
   return (float)math_tanh_grad((double)y, (double)dy);
 }
 AF_INLINE float math_sigmoid_grad(float y, float dy) {
   return (float)math_sigmoid_grad((double)y, (double)dy);
 }
+#endif
 AF_INLINE float math_rsqrt_grad(float y, float dy) {
   return (float)math_rsqrt_grad((double)y, (double)dy);
 }

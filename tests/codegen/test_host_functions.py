@@ -18,6 +18,7 @@ BINARY = [name for name in PLAIN if REAL_FUNCTIONS[name][0] == 2]
 
 # These are evaluated in float32 (csrc/host/float_math.h), the others in double and rounded once.
 IN_FLOAT32 = "exp expm1 tanh sigmoid log log1p softplus rsqrt erf erfc elu".split()
+TWO_ROUNDINGS = "tanh_grad sigmoid_grad".split()  # of float32; y * y has to fit
 
 
 def sweep(dtype, count=20000):
@@ -62,7 +63,10 @@ def test_float32_function_of_two_operands(op):
     y = np.random.RandomState(9).permutation(x)
     grid = np.meshgrid(np.array(EDGES, np.float32), np.array(EDGES, np.float32))
     x, y = np.concatenate([x, grid[0].ravel()]), np.concatenate([y, grid[1].ravel()])
-    check(op, "float32", x, y, units=0.51)
+    if op in TWO_ROUNDINGS:
+        fits = ~(np.abs(x) > 1e15)
+        x, y = x[fits], y[fits]
+    check(op, "float32", x, y, units=1.5 if op in TWO_ROUNDINGS else 0.51)
 
 
 @pytest.mark.parametrize("op", UNARY)
