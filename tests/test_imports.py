@@ -11,7 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PACKAGE = "tf_autofuse"
 
 # Facts and helpers that every part may use; they use nothing but each other.
-BASE = {"errors", "flag_table", "flags", "locks", "log", "paths", "platforms"}
+BASE = {"errors", "flag_table", "flags", "interrupts", "locks", "log", "paths", "platforms"}
 
 # The IRs and the op table: what each may import besides BASE and itself.
 IR_PARTS = {"ge": {"ops"}, "loop": {"ops"}, "ops": {"loop"}, "kernel": {"loop"}}

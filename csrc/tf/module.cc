@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include "../core/kernel_abi.h"
+#include "interrupts.h"
 #include "kernel_stats.h"
 #include "optimizer_bridge.h"
 #include "output_memory.h"
@@ -92,6 +93,42 @@ std::string Describe(const py::error_already_set& error) {
   }
 }
 
+bool OnMainThread() {
+  const py::object main = py::module_::import("threading").attr("main_thread")();
+  return py::cast<unsigned long>(main.attr("ident")) == PyThread_get_thread_ident();
+}
+
+// What a signal handler raised while the main thread was in here, KeyboardInterrupt as a rule. It
+// waits until that thread is back in the user's code: raised any earlier, it would be lost in a
+// destructor or in TensorFlow. Guarded by the GIL.
+py::object& WaitingException() {
+  static auto* waiting = new py::object;
+  return *waiting;
+}
+
+int RaiseWaiting(void*) {
+  SetInterruptPending(false);
+  const py::object exception = std::move(WaitingException());
+  if (!exception) return 0;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  return -1;
+}
+
+// Lets graphs run as they are until Python's main thread has been told.
+void TellMainThread(py::object exception) {
+  if (exception) {
+    // The frames in here say nothing to the user, and would keep a graph alive.
+    PyException_SetTraceback(exception.ptr(), Py_None);
+    PyException_SetContext(exception.ptr(), nullptr);
+  }
+  SetInterruptPending(true);
+  if (exception) WaitingException() = std::move(exception);
+  if (Py_AddPendingCall(&RaiseWaiting, nullptr) == 0) return;
+  SetInterruptPending(false);  // the queue is full
+  if (WaitingException()) PyErr_SetInterrupt();
+  WaitingException() = py::object();
+}
+
 // Calls a Python callable. Takes the GIL itself; no Python exception leaves it.
 class PythonHook : public OptimizeHook {
  public:
@@ -100,23 +137,11 @@ class PythonHook : public OptimizeHook {
   Outcome Optimize(const OptimizeRequest& request, std::string* result) override {
     if (!InterpreterIsUsable()) return Outcome::kUnchanged;
     py::gil_scoped_acquire gil;
-    try {
-      const py::object graph = callable_(py::bytes(request.graph_def), InfoToPython(request));
-      if (graph.is_none()) return Outcome::kUnchanged;
-      *result = py::cast<py::bytes>(graph);
-      return Outcome::kReplaced;
-    } catch (py::error_already_set& error) {
-      if (error.matches(PyExc_KeyboardInterrupt)) {
-        // The graph runs as it is, and the main thread is interrupted when it is back in Python.
-        PyErr_SetInterrupt();
-        return Outcome::kUnchanged;
-      }
-      *result = Describe(error);
-      return Outcome::kFailed;
-    } catch (const std::exception& exception) {
-      *result = exception.what();
-      return Outcome::kFailed;
-    }
+    py::object interrupt;
+    const Outcome outcome = Call(request, result, &interrupt);
+    // Only now: whatever Python still had to tidy up has been tidied up.
+    if (interrupt || InterruptPending()) TellMainThread(std::move(interrupt));
+    return outcome;
   }
 
   void Log(const std::string& text, bool is_warning) override {
@@ -131,6 +156,24 @@ class PythonHook : public OptimizeHook {
   }
 
  private:
+  // *interrupt: what a signal handler raised on the main thread.
+  Outcome Call(const OptimizeRequest& request, std::string* result, py::object* interrupt) {
+    try {
+      const py::object graph = callable_(py::bytes(request.graph_def), InfoToPython(request));
+      if (graph.is_none()) return Outcome::kUnchanged;
+      *result = py::cast<py::bytes>(graph);
+      return Outcome::kReplaced;
+    } catch (py::error_already_set& error) {
+      if (!error.matches(PyExc_Exception) && OnMainThread()) *interrupt = error.value();
+      if (*interrupt || error.matches(PyExc_KeyboardInterrupt)) return Outcome::kUnchanged;
+      *result = Describe(error);
+      return Outcome::kFailed;
+    } catch (const std::exception& exception) {
+      *result = exception.what();
+      return Outcome::kFailed;
+    }
+  }
+
   py::object callable_;
 };
 
@@ -196,6 +239,10 @@ PYBIND11_MODULE(_tf_shim, m) {
   m.def("pool_stats", &autofuse::PoolStats, "Memory of large outputs, see buffer_pool.h.");
   m.def("trim_pool", [] { autofuse::OutputPool()->Trim(); }, "Gives idle memory back.");
   m.def("reset_kernel_stats", &autofuse::ResetStats);
+  m.def("watch_interrupts", &autofuse::WatchInterrupts, "See interrupts.h; on any thread.");
+  m.def("unwatch_interrupts", &autofuse::UnwatchInterrupts);
+  m.def("interrupt_pending", &autofuse::InterruptPending,
+        "Whether Ctrl-C was pressed and Python's main thread does not know yet.");
   m.def("publish_ticket", &autofuse::PublishTicket, py::arg("ticket"),
         "From the next call on, nodes with this ticket run their fused kernel.");
 }

@@ -5,6 +5,7 @@
 #include <thread>
 #include <unordered_set>
 
+#include "interrupts.h"
 #include "optimizer_bridge.h"
 #include "strict_error.h"
 #include "tensorflow/core/framework/attr_value.pb.h"
@@ -165,7 +166,7 @@ class NpuOptimizer : public tensorflow::grappler::CustomGraphOptimizer {
     *optimized = item.graph;
     const CallCounter counter;
     OptimizeHook* hook = g_hook.load();
-    if (hook == nullptr || g_shut_down.load()) return Status();
+    if (hook == nullptr || g_shut_down.load() || InterruptPending()) return Status();
     std::string result;
     Outcome outcome = hook->Optimize(RequestFor(item, hook, parameters_), &result);
     if (outcome == Outcome::kReplaced && !Replace(result, optimized)) {

@@ -23,18 +23,25 @@ def python_files(root):
                     yield os.path.join(where, name)
 
 
+def texts_in(tree):
+    """The constant texts of an expression; what is `Constant` now was `Str` in Python 3.7."""
+    for part in ast.walk(tree):
+        if type(part).__name__ == "Str":
+            yield part.s
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield part.value
+
+
 def words_of(node, function):
     """The constant parts of a text; of a name, those of what is assigned to it in the function."""
-    texts = [part.value for part in ast.walk(node)
-             if isinstance(part, ast.Constant) and isinstance(part.value, str)]  # fmt: skip
+    texts = list(texts_in(node))
     if not texts and isinstance(node, (ast.Name, ast.Call)) and function is not None:
         names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
         for item in ast.walk(function):
             if isinstance(item, ast.Assign) and any(
                 isinstance(target, ast.Name) and target.id in names for target in item.targets
             ):
-                texts += [part.value for part in ast.walk(item.value)
-                          if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+                texts += texts_in(item.value)
     return " ".join(text for text in texts if len(text) > 3)
 
 

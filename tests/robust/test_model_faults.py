@@ -1,5 +1,6 @@
 """A model whose kernels cannot be built, stored, found or run: right numbers or one clear error."""
 
+import inspect
 import os
 import resource
 import shutil
@@ -220,29 +221,79 @@ def test_threads_with_different_graphs():
         np.testing.assert_allclose(got, expected() + np.abs(X) * (number + 0.5), rtol=1e-6)
 
 
-@pytest.mark.xfail(run=False, reason="the interrupt comes only when the compiler has ended")
-@pytest.mark.usefixtures("interrupts")
-def test_an_interrupt_while_kernels_are_built(own_cache, fake_compiler, monkeypatch):
+def in_a_function():
+    """A call that is not inlined: newer TensorFlows optimize it on a thread of their own."""
+    kept_apart = {"experimental_attributes": {"_noinline": True}}
+    if "experimental_attributes" not in inspect.signature(tf.function).parameters:
+        kept_apart = {}
+    inner = tf.function(default_graph, **kept_apart)
+    return tf.function(lambda x: inner(x * 1.0))(tf.constant(X))
+
+
+def on_a_thread():
+    """The user's own thread; the main thread waits for it in Python."""
+    ended = threading.Event()
+    thread = threading.Thread(target=lambda: (run(), ended.set()))
+    thread.start()
+    try:
+        ended.wait()
+    finally:
+        assert ended.wait(20)
+
+
+@pytest.fixture()
+def interrupted(own_cache, fake_compiler):
+    """The first compiler hangs, and the user presses Ctrl-C as soon as it runs."""
     fake_compiler("touch {}; sleep 60".format(own_cache / "started"))
-    tf_autofuse.enable()
+
+    over = threading.Event()
 
     def interrupt():
-        while not (own_cache / "started").exists():
-            time.sleep(0.02)
-        os.kill(os.getpid(), signal.SIGINT)
+        while not over.wait(0.02):
+            if (own_cache / "started").exists():
+                os.kill(os.getpid(), signal.SIGINT)
+                break
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    start = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        run()
-        time.sleep(1)
+    yield
+    over.set()
     thread.join()
+
+
+@pytest.mark.usefixtures("interrupts", "interrupted")
+@pytest.mark.parametrize("way", [run, in_a_function, on_a_thread])
+def test_an_interrupt_while_kernels_are_built(way, own_cache, monkeypatch):
+    if way is in_a_function and not tf.executing_eagerly():
+        pytest.skip("TensorFlow 2 only")
+    tf_autofuse.enable()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt) as raised:
+        way()
+        time.sleep(1)  # a moment for the exception that was on its way
     assert time.monotonic() - start < 20
+    assert raised.value.__context__ is None
     assert children() == [] and remains(own_cache) == []
     monkeypatch.delenv("CXX")
     assert_right(run())
     assert len(tf_autofuse.report().kernels) == 1
+
+
+@pytest.mark.usefixtures("interrupted")
+def test_what_a_handler_of_the_user_raises(own_cache):
+    """A script that leaves on Ctrl-C leaves with its own exit code."""
+    def leave(*_):
+        raise SystemExit(7)
+
+    before = signal.signal(signal.SIGINT, leave)
+    try:
+        tf_autofuse.enable()
+        with pytest.raises(SystemExit, match="7"):
+            run()
+            time.sleep(1)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert children() == [] and remains(own_cache) == []
 
 
 FORK = """

@@ -10,7 +10,7 @@ import logging
 import re
 from typing import Any, List, Optional, Sequence, Tuple
 
-from tf_autofuse import flags
+from tf_autofuse import flags, interrupts
 from tf_autofuse.autofuse import debug
 from tf_autofuse.autofuse.api import is_host, is_legacy
 from tf_autofuse.autofuse.kernels import (
@@ -93,6 +93,7 @@ def _tell_fallbacks(alone: Sequence[UnfusedEntry]) -> None:
 
 def _plan(view: GraphView, cluster: Cluster, alone: List[UnfusedEntry]) -> List[Planned]:
     """Plans of a cluster; one that fits no schedule is cut in two until its parts do."""
+    interrupts.check()
     try:
         plan = plan_kernel(cluster.lowered)
         return [(cluster, debug.with_own_source(plan, _fused_name(cluster, plan)))]

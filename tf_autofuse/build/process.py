@@ -12,11 +12,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
+from .. import interrupts
 from ..errors import BuildError, BuildTimeout
 from ..locks import ForkLock
 
 _OUTPUT_LIMIT = 64 * 1024
-_POLL_MILLISECONDS = 100
+_POLL_SECONDS = 0.1
 _STOP_SECONDS = 0.05
 _PRLIMIT = "/usr/bin/prlimit"  # of util-linux
 
@@ -74,6 +75,10 @@ def run_parallel(function: Callable[[Any], Any], items: Sequence[Any]) -> List[A
     pool = ThreadPoolExecutor(max_workers=min(len(items), os.cpu_count() or 1))
     jobs = [pool.submit(function, item) for item in items]
     try:
+        for job in jobs:
+            while not wait([job], timeout=_POLL_SECONDS).done:
+                interrupts.check()
+            job.result()
         return [job.result() for job in jobs]
     except BaseException:
         running = [job for job in jobs if not job.cancel()]
@@ -153,9 +158,10 @@ def _collect(process: subprocess.Popen, deadline: float) -> bytes:
     poller.register(pipe, select.POLLIN | select.POLLHUP)
     kept = bytearray()
     while True:
+        interrupts.check()
         if time.monotonic() > deadline:
             raise subprocess.TimeoutExpired(process.args, deadline)
-        if not poller.poll(_POLL_MILLISECONDS):
+        if not poller.poll(_POLL_SECONDS * 1000):
             if process.poll() is not None:  # only its children hold the pipe now
                 _kill_group(process)
                 break

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
+from tf_autofuse import interrupts
 from tf_autofuse.cluster.fusible import SILENT_TYPES, judge, saves_work
 from tf_autofuse.cluster.groups import GroupGraph
 from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, Candidate, LoweringMemo, lower_legal
@@ -38,6 +39,7 @@ def find_clusters(view: GraphView, min_ops: int = 2, copies: bool = True) -> Clu
 
 def lower_nodes(view: GraphView, nodes: Sequence[ViewNode]) -> LoweredKernel:
     """Lower a set of nodes (topological order) to a legal kernel; Unsupported when impossible."""
+    interrupts.check()
     operators = [view.operator(node) for node in nodes]
     return lower_legal(operators, outputs_of(view, nodes), view.infos)
 

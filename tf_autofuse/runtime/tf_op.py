@@ -6,9 +6,13 @@ before, the grappler optimizer `NpuOptimizer`.
 
 from __future__ import annotations
 
+import contextlib
+import signal
+import threading
 from types import ModuleType
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Iterator, Optional
 
+from .. import interrupts
 from ..build import tf_shim
 
 # Gets a serialised GraphDef and what is known about it; gives the new one, or None to keep it.
@@ -37,6 +41,26 @@ def set_optimizer(callback: Optional[GraphCallback], strict: bool = False) -> No
     module = load()
     module.set_strict(strict)
     module.set_optimizer(callback)
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt in here on every thread, soon; one thread at a time.
+
+    It reaches the user's code, too, if that has not set a handler of its own, which alone is then
+    told: what it makes of the signal cannot be known.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main or not is_loaded() or signal.getsignal(signal.SIGINT) != signal.default_int_handler:
+        yield
+        return
+    module = load()
+    module.watch_interrupts()
+    try:
+        with interrupts.asking(module.interrupt_pending):
+            yield
+    finally:
+        module.unwatch_interrupts()
 
 
 def owns_optimizer() -> bool:

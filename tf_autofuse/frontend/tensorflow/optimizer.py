@@ -25,6 +25,7 @@ from tf_autofuse.ge.engine import GraphEngine
 from tf_autofuse.locks import ForkLock
 from tf_autofuse.ops import OPS, VIEW
 from tf_autofuse.report.model import RECORDER, UnfusedEntry
+from tf_autofuse.runtime import tf_op
 
 _REMEMBERED = 64  # answers kept; one is about as large as its graph
 
@@ -52,7 +53,8 @@ def optimize(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
         return None
     with _lock:  # one graph at a time: kernels are numbered, and building uses all cores anyway
         try:
-            return _answer(graph_def, info)
+            with tf_op.interruptible():
+                return _answer(graph_def, info)
         except Exception as error:  # nothing may reach the model
             record_failure(error, str(info.get("id", "")))
             return None
