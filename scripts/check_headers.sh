@@ -56,7 +56,7 @@ GM_ADDR GetUserWorkspace(GM_ADDR workspace);
 NAMES
 }
 
-print_kernels() { # FOLDER: golden texts and some patterns on two chips
+print_kernels() { # FOLDER: golden texts and some patterns on some chips
   local text
   for text in tests/codegen/golden/*.txt; do cp "$text" "$1/golden_$(basename "$text" .cpp.txt).cc"; done
   PYTHONPATH="$ROOT:$ROOT/tests" .venv/bin/python - "$1" <<'PRINT'
@@ -70,7 +70,7 @@ def calls(net):
         x = net(type_, x)
     return [x]
 
-for chip in ("Ascend910B", "Ascend950"):
+for chip in ("Ascend910B", "Ascend950", "Ascend310P"):
     for pattern, dtype in ((patterns.layer_norm, "float32"), (patterns.gelu_tanh_bias, "float16"),
                            (patterns.masked_softmax, "bfloat16"), (patterns.adam, "float32"),
                            (calls, "float32")):

@@ -97,11 +97,12 @@ class Platform:
     scratch of Select) is already taken off. `vector_cores` is only a default for machines without
     the chip: on a host with one, the runtime is asked (GetCoreNumAiv) and the answer is the
     `cores` argument of the tiling function. `lacks` are the instructions that this chip has not,
-    alone or with the types of operand and result; `calls` maps one to the Ascend C function it has
-    where that is another one. Costs are in cycles of `clock_mhz`, rates in bytes per cycle;
-    `gm_rate` is that of the whole chip, `l2_rate` that of its L2 cache of `l2_bytes`.
-    `sync_cycles` is the cost of a
-    SyncAll, 0 where the chip has none.
+    alone or with the types of operand and result, and the calls that helpers of the printer do
+    without (what stands in their place: `codegen.ascendc_block_text`). `calls` maps an instruction
+    to the Ascend C function it has where that is another one; `task` is how a kernel without
+    SyncAll is declared, by type and by word. Costs are in cycles of `clock_mhz`, rates in bytes
+    per cycle; `gm_rate` is that of the whole chip, `l2_rate` that of its L2 cache of `l2_bytes`.
+    `sync_cycles` is the cost of a SyncAll, 0 where the chip has none.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Platform:
     max_copy_blocks: int = 4095
     max_copy_bytes: int = 2097151
     dtypes: FrozenSet[str] = _ALL_TYPES
+    task: Tuple[str, str] = ("KERNEL_TYPE_AIV_ONLY", "__vector__")
     lacks: FrozenSet[str] = frozenset()
     calls: Dict[str, str] = field(default_factory=dict, compare=False)
     clock_mhz: int = 1850
@@ -158,7 +160,8 @@ _ROWS: Tuple[Platform, ...] = (
              costs=_COSTS_3510, load=CopyCost(40, 21.0), store=CopyCost(40, 24.0), gm_rate=970.0,
              l2_bytes=128000000, l2_rate=3090.0, first_load=1174, first_load_per_core=0,
              copy_latency=165, sync_cycles=1650),
-    # Clock, cores, copy rates and L2 [doc]; instructions as on 2201 [guess]; no SyncAll [doc].
+    # Clock, cores, copy rates and L2 [doc]; rates of instructions as on 2201 [guess]; no SyncAll
+    # [doc]. Copies are of whole blocks, reductions to a maximum give pairs, no shifts [doc].
     Platform("Ascend310P", npu_arch=2002, ub_bytes=248 * 1024, vector_cores=8, clock_mhz=1060,
              dtypes=_ALL_TYPES - frozenset(("bfloat16",)),
              # No Cast of float32 to itself [doc].
@@ -167,7 +170,9 @@ _ROWS: Tuple[Platform, ...] = (
                  "floor", "ceil", "rint", "cut", "eq int32", "cast int16 float32",
                  "cast float32 int16", "trunc float32 int16", "trunc float16 int16",
                  "cast int32 int16", "cast int32 int64", "cast int64 int32",
-                 "cast int64 float32", "cast float32 int64", "trunc float32 int64")),
+                 "cast int64 float32", "cast float32 int64", "trunc float32 int64",
+                 "shls", "shrs", "DataCopyPad", "Copy", "ORDER_ONLY_VALUE")),
+             task=("KERNEL_TYPE_AICORE", "__aicore__"),
              load=CopyCost(27, 17.0), store=CopyCost(12, 17.0), gm_rate=136.0,
              l2_bytes=16 << 20, l2_rate=912.0, sync_cycles=0),
 )

@@ -58,7 +58,7 @@ constexpr Types3510 kTypes3510[] = {
 // Element types of a call on this run's chip; `types` are those of 2201.
 inline uint32_t TypesOf(const char* api, uint32_t types, bool counted) {
   const uint32_t arch = This().device.npu_arch;
-  if (arch == kArch2002) return types & ~kBf16;
+  if (arch == kArch2002) return std::strncmp(api, "Shift", 5) == 0 ? 0 : types & ~kBf16;
   if (arch != kArch3510) return types;
   for (const Types3510& row : kTypes3510) {
     if (std::strcmp(row.api, api) == 0) return counted ? row.counted : row.masked;
@@ -73,8 +73,15 @@ void RequireType(uint32_t types, const char* api, Loc at, bool counted = true) {
          counted ? "" : " in the mask form");
 }
 
-// Refuses a call that the chip is said to lack.
+// Calls that 2002 has not got.
+constexpr const char* kLacks2002[] = {"DataCopyPad", "Copy", "SetAtomicMax", "SetAtomicMin"};
+
+// Refuses a call that the chip lacks, or is said to.
 inline void RequireCall(const char* api, Loc at) {
+  for (const char* name : kLacks2002) {
+    if (This().device.npu_arch != kArch2002 || std::strcmp(name, api) != 0) continue;
+    Refuse(at, api, "chip", "%s has no %s", This().device.chip, api);
+  }
   for (const std::string& name : This().device.lacks) {
     if (name == api) Refuse(at, api, "chip", "%s has no %s", This().device.chip, api);
   }

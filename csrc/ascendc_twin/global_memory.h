@@ -129,6 +129,7 @@ class GlobalMemory {
     if (b.kind == kInput) {
       Refuse(use.at, use.api, "GM input", "writes into GM buffer %d, which is an input", buffer);
     }
+    CheckLines(b, buffer, p - b.data, p - b.data + bytes, use);
     for (int64_t i = p - b.data, end = i + bytes; i < end; ++i) {
       uint64_t& w = b.writers[i];
       const bool both_atomic = use.atomic && (w & kAtomicBit);
@@ -143,6 +144,7 @@ class GlobalMemory {
   // 16 bits of epoch, 1 atomic, 15 core + 1, 30 number, 2 pipe.
   static constexpr uint64_t kAtomicBit = uint64_t{1} << 47;
   static constexpr uint64_t kSeveral = 0x7fff;
+  static constexpr int64_t kLineBytes = 64;
 
   uint64_t Stamp(const GmUse& use, bool atomic) const {
     return uint64_t{epoch & 0xffffu} << 48 | (atomic ? kAtomicBit : 0) |
@@ -202,6 +204,36 @@ class GlobalMemory {
     Refuse(use.at, use.api, "data cache",
            "byte %lld of GM buffer %d was written by %s: DataCacheCleanAndInvalid is missing",
            static_cast<long long>(i), buffer, PipeName(pipe));
+  }
+
+  // What lies beside the bytes [begin, end) in the same lines of the scalar unit's cache: those go
+  // to memory as a whole, over what another core, or a copy that the cache has not seen, wrote.
+  void CheckLines(const GlobalBuffer& b, int32_t buffer, int64_t begin, int64_t end,
+                  const GmUse& use) const {
+    const int64_t first = begin / kLineBytes * kLineBytes;
+    const int64_t last = std::min(b.bytes, (end + kLineBytes - 1) / kLineBytes * kLineBytes);
+    for (int64_t i = first; i < last; ++i) {
+      const uint64_t w = b.writers[i];
+      if (!Now(w)) continue;
+      const uint32_t number = static_cast<uint32_t>(w) >> 2, pipe = w & 3u;
+      const bool scalar = use.pipe == kPipeS, other = CoreOf(w) != use.core;
+      if (i >= begin && i < end) continue;
+      if (other && (scalar || pipe == kPipeS)) {
+        Refuse(use.at, use.api, "cache line",
+               "core %lld writes byte %lld of GM buffer %d, core %d byte %lld of the same 64: one "
+               "of them by the scalar unit, which writes whole lines",
+               static_cast<long long>(use.core), static_cast<long long>(begin), buffer, CoreOf(w),
+               static_cast<long long>(i));
+      }
+      const ScalarCache& cache = caches[use.core];
+      const bool dirty = !scalar && pipe == kPipeS && number > cache.cleaned;
+      const bool stale = scalar && pipe != kPipeS && number > cache.seen[pipe];
+      if (other || (!dirty && !stale)) continue;
+      Refuse(use.at, use.api, "cache line",
+             "byte %lld of GM buffer %d shares a line of the cache with byte %lld, which %s wrote: "
+             "DataCacheCleanAndInvalid is missing",
+             static_cast<long long>(begin), buffer, static_cast<long long>(i), PipeName(pipe));
+    }
   }
 
   GlobalBuffer& Bounds(int32_t buffer, const uint8_t* p, int64_t bytes, const GmUse& use) {

@@ -78,6 +78,11 @@ inline void PutResult(const Place& dst, uint64_t offset, const void* value, uint
 template <class T>
 void PutExtreme(const Local<T>& dst, int64_t slot, const Reduced<T>& r, ReduceOrder order,
                 const char* api, Loc at) {
+  const bool alone =
+      order == ReduceOrder::ORDER_ONLY_VALUE || order == ReduceOrder::ORDER_ONLY_INDEX;
+  if (alone && This().check && This().device.npu_arch == kArch2002) {
+    Refuse(at, api, "chip", "%s gives value and index together", This().device.chip);
+  }
   T pair[2] = {r.value, r.value};
   if (order == ReduceOrder::ORDER_ONLY_VALUE) {
     PutResult(dst.place, slot * sizeof(T), pair, sizeof(T), r.good, api, at);

@@ -24,7 +24,10 @@ inline Core::Flag& FlagOf(AscendC::HardEvent event, int32_t id, const char* api,
 
 template <class T>
 void SetAtomic(Core::Atomic kind, const char* api, Loc at) {
-  constexpr uint32_t allowed = kI8 | kI16 | kF16 | kBf16 | kI32 | kF32;
+  RequireCall(api, at);
+  const uint32_t allowed = This().device.npu_arch == kArch2002
+                               ? kI16 | kF16 | kF32
+                               : kI8 | kI16 | kF16 | kBf16 | kI32 | kF32;
   if (!(TypeInfo<T>::kBit & allowed)) {
     Refuse(at, api, "dtype", "no atomics on %s", TypeInfo<T>::kName);
   }
@@ -44,8 +47,16 @@ void LoadTiling(T& tiling, const uint8_t* from, Loc at) {
   std::memcpy(&tiling, from, sizeof(T));
 }
 
-enum KernelType { kVectorOnly, kMixed };
-inline void SetKernelType(KernelType type) { This().hard_sync_allowed = type != kVectorOnly; }
+enum KernelType { kVectorOnly, kMixed, kAiCore };
+// 2002 has cores of one kind, the others have vector cores.
+inline void SetKernelType(KernelType type, Loc at) {
+  Core& core = This();
+  if (core.check && (core.device.npu_arch == kArch2002) != (type == kAiCore)) {
+    Refuse(at, "KERNEL_TASK_TYPE_DEFAULT", "chip", "%s has no cores of this type",
+           core.device.chip);
+  }
+  core.hard_sync_allowed = type == kMixed;
+}
 
 }  // namespace ascendc_twin
 
@@ -186,7 +197,9 @@ inline void SetDeqScale(half scale) {
 
 #define KERNEL_TYPE_AIV_ONLY ascendc_twin::kVectorOnly
 #define KERNEL_TYPE_MIX_AIV_1_0 ascendc_twin::kMixed
-#define KERNEL_TASK_TYPE_DEFAULT(type) ascendc_twin::SetKernelType(type)
+#define KERNEL_TYPE_AICORE ascendc_twin::kAiCore
+#define KERNEL_TASK_TYPE_DEFAULT(type) \
+  ascendc_twin::SetKernelType(type, ascendc_twin::Loc{__LINE__})
 
 #define REGISTER_TILING_DEFAULT(type) using AscendcTwinTiling [[maybe_unused]] = type
 #define GET_TILING_DATA(name, from) \

@@ -91,12 +91,31 @@ def test_static_text_has_its_sizes_inside(target):
     samples.assert_close(result.outputs[0], want, "float32", 2e-5)
 
 
-@pytest.mark.parametrize("chip", ["Ascend950", "Ascend310P"])
-@pytest.mark.parametrize("name", ["row", "ar", "softmax", "layer_norm"])
+@pytest.mark.parametrize("name, chip", [
+    (name, chip) for name in ("row", "ar", "softmax", "layer_norm")
+    for chip in ("Ascend950", "Ascend310P")
+] + [(name, "Ascend310P") for name in (
+    "abs_relu_exp", "column", "ra", "full", "narrow", "ara", "rar", "int", "softmax_columns",
+    "three_nests")])
 def test_other_chips(name, chip):
     loop, shapes = KERNELS[name]
     for shape in shapes:
         check(loop, shape, cores=8, chip=platform(chip))
+
+
+@pytest.mark.parametrize("shape", [(1, 7), (5, 8), (19, 3), (40, 5), (130, 17), (9, 1001)])
+def test_rows_shorter_than_a_block_on_several_cores(shape):
+    """Without DataCopyPad; the twin refuses cores that share a line of the scalar unit's cache."""
+    for name in ("row", "ar", "ra", "softmax", "softmax_columns"):
+        for cores in (1, 3, 8):
+            check(KERNELS[name][0], shape, cores=cores, chip=platform("Ascend310P"))
+
+
+@pytest.mark.parametrize("shape", [(7,), (8,), (33,), (9999,)])
+def test_bytes_without_padded_copies(shape):
+    loop = samples.kernel(["uint8"], ["uint8"], "m0", "%0 = load in0 [m0] : uint8",
+                          "store out0 [m0] %0")
+    check(loop, shape, cores=8, chip=platform("Ascend310P"))
 
 
 @pytest.mark.parametrize("loop", [samples.softmax("m1"), samples.softmax("m0"),

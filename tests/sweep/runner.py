@@ -86,8 +86,9 @@ class Sweep:
 
     def _outcome(self, shape: str, error: float, inputs, want, result: TwinResult) -> Outcome:
         loop, count = self.case.lowered.kernel, len(inputs) + len(want)
+        block = self.chip.block_bytes if "DataCopyPad" in self.chip.lacks else 1
         sizes = [
-            array.size * item_bytes(param.dtype)
+            least_bytes(array, item_bytes(param.dtype), block)
             for array, param in zip(list(inputs) + list(want), loop.inputs + loop.outputs)
         ]
         least = max(1, sum(sizes))
@@ -108,6 +109,12 @@ class Sweep:
         programs = [v[t.variant] for v, t in zip(self.kernel.variants, tilings)]
         self.chosen = tuple(program.variant for program in programs)
         return launch(self.kernel, self.source, self.chip, inputs, sizes, None, want)
+
+
+def least_bytes(array: np.ndarray, item: int, block: int) -> int:
+    """Least traffic of a tensor where each of its rows moves in blocks of `block` bytes."""
+    row = array.shape[-1] * item if array.ndim else item
+    return array.size * item // max(1, row) * (-(-row // block) * block)
 
 
 def widened(loop: LoopKernel) -> LoopKernel:

@@ -32,6 +32,16 @@ ORDER_CASES = [
      "yg.GetValue(0); @",
      "FULL(a, float, 64); FLAG(V_MTE3, 0); DataCopy(yg, a, 8); FLAG(MTE3_S, 0);\n"
      "CLEAN(yg); yg.GetValue(0);"),
+    ("scalar_write_beside_copy", "cache line", "SetValue",
+     "FULL(a, float, 64); FLAG(V_MTE3, 0); DataCopy(yg, a, 8); FLAG(MTE3_S, 0);\n"
+     "yg.SetValue(9, 1.0f); @",
+     "FULL(a, float, 64); FLAG(V_MTE3, 0); DataCopy(yg, a, 8); FLAG(MTE3_S, 0); CLEAN(yg);\n"
+     "yg.SetValue(9, 1.0f);"),
+    ("copy_beside_scalar_write", "cache line", "DataCopy",
+     "FULL(a, float, 64); yg.SetValue(9, 1.0f); FLAG(S_MTE3, 0); FLAG(V_MTE3, 0);\n"
+     "DataCopy(yg, a, 8); @",
+     "FULL(a, float, 64); yg.SetValue(9, 1.0f); CLEAN(yg); FLAG(S_MTE3, 0); FLAG(V_MTE3, 0);\n"
+     "DataCopy(yg, a, 8);"),
     ("queue_event", "event ids", "SetFlag",
      "IN_QUE; FLAG(MTE2_V, 0); @",
      "IN_QUE; FLAG(MTE2_V, 1); FLAG(MTE2_V, pipe.FetchEventID(HardEvent::MTE2_V));"),
@@ -90,6 +100,34 @@ CHIP_CASES = [
     ("sync_310P", "chip", "SyncAll",
      "SyncAll(); @",
      _SOFT_SYNC + "Fill(g, 8, int32_t(0)); SyncAll(g, u);", "Ascend310P"),
+    ("padded_load_310P", "chip", "DataCopyPad",
+     "BUF(a, float, 1024); DataCopyExtParams c{1, 32, 0, 0, 0};\n"
+     "DataCopyPad(a, xg, c, DataCopyPadExtParams<float>{}); @",
+     "BUF(a, float, 1024); DataCopy(a, xg[1], 8);", "Ascend310P"),
+    ("padded_store_310P", "chip", "DataCopyPad",
+     "FULL(a, float, 64); FLAG(V_MTE3, 0); DataCopyPad(yg, a, {1, 12, 0, 0, 0}); @",
+     "FULL(a, float, 64); FLAG(V_MTE3, 0); DataCopy(yg[3], a, {1, 1, 0, 0});", "Ascend310P"),
+    ("copy_310P", "chip", "Copy",
+     "FULL(a, half, 64); BUF(b, half, 128); Copy(b, a, 64, 1, {1, 1, 8, 8}); @",
+     "FULL(a, uint16_t, 64); BUF(b, uint16_t, 128); Or(b, a, a, 64, 1, {1, 1, 1, 8, 8, 8});",
+     "Ascend310P"),
+    ("shift_310P", "dtype", "ShiftLeft",
+     "FULL(a, int32_t, 64); ShiftLeft(a, a, int32_t(1), 64); @",
+     "FULL(a, int32_t, 64); Muls(a, a, int32_t(2), 64);", "Ascend310P"),
+    ("reduce_order_310P", "chip", "WholeReduceMax",
+     "FULL(a, float, 64); BUF(b, float, 32);\n"
+     "WholeReduceMax(b, a, 64, 1, 1, 1, 8, ReduceOrder::ORDER_ONLY_VALUE); @",
+     "FULL(a, float, 64); BUF(b, float, 32);\n"
+     "WholeReduceMax(b, a, 64, 1, 1, 1, 8, ReduceOrder::ORDER_VALUE_INDEX);", "Ascend310P"),
+    ("core_type_310P", "chip", "KERNEL_TASK_TYPE_DEFAULT",
+     "KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AIV_ONLY); @",
+     "KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_AICORE);", "Ascend310P"),
+    ("atomic_type_310P", "dtype", "SetAtomicAdd",
+     "SetAtomicAdd<int32_t>(); @",
+     "SetAtomicAdd<int16_t>(); SetAtomicNone();", "Ascend310P"),
+    ("atomic_max_310P", "chip", "SetAtomicMax",
+     "SetAtomicMax<float>(); @",
+     "SetAtomicAdd<float>(); SetAtomicNone();", "Ascend310P"),
 ]
 
 CALL_CASES = [
@@ -160,6 +198,14 @@ MORE_CASES = ORDER_CASES + CHIP_CASES + CALL_CASES
 
 # On 4 cores.
 MORE_MULTI_CORE_CASES = [
+    ("line_of_two_cores", "cache line", "SetValue",
+     "yg.SetValue(GetBlockIdx() * 15, 1.0f); @",
+     "yg.SetValue(GetBlockIdx() * 16, 1.0f);"),
+    ("line_of_copy_and_scalar", "cache line", "SetValue",
+     "FULL(a, float, 64); FLAG(V_MTE3, 0); if (GetBlockIdx() == 0) DataCopy(yg, a, 8);\n"
+     "if (GetBlockIdx() == 1) yg.SetValue(8, 1.0f); @",
+     "FULL(a, float, 64); FLAG(V_MTE3, 0); if (GetBlockIdx() == 0) DataCopy(yg, a, 16);\n"
+     "if (GetBlockIdx() == 1) yg.SetValue(16, 1.0f);"),
     ("write_of_read", "GM race", "DataCopy",
      "FULL(a, float, 64); BUF(b, float, 256); FLAG(V_MTE3, 0);\n"
      "if (GetBlockIdx() == 0) DataCopy(yg, a, 64);\n"

@@ -61,10 +61,11 @@ def print_ascendc(
     used: Set[str] = set().union(*[nest.used for nest in classes])
     numbers = {"block": chip.block_bytes, "repeat": chip.repeat_bytes, "most": chip.max_repeat,
                "moved": MOVED}
-    parts = [_header(kernel, keys), '#include "kernel_operator.h"\n', print_helpers(used, numbers),
-             print_struct(kernel, struct), _tensors(kernel)]
+    parts = [_header(kernel, keys), '#include "kernel_operator.h"\n',
+             print_helpers(used, numbers, chip.lacks), print_struct(kernel, struct),
+             _tensors(kernel)]
     parts += bodies
-    parts.append(_entry(kernel, name, struct, target, static))
+    parts.append(_entry(kernel, name, struct, target, static, chip))
     text = "\n".join(_wrap(line) for line in "\n".join(parts).split("\n"))
     notes = tuple(", ".join(p.variant for p in chosen) for chosen in keys)
     return AscendCSource(text, name, struct, tiling_fields(kernel), notes)
@@ -115,8 +116,8 @@ __aicore__ inline void Run(const %(struct)s& t, const Tensors& gm, AscendC::TPip
 _NEXT = ["AscendC::PipeBarrier<PIPE_ALL>();", "pipe.Reset();"]
 
 
-def _entry(kernel: Kernel, name: str, struct: str, target: str,
-           static: Optional[Tiling]) -> str:
+def _entry(kernel: Kernel, name: str, struct: str, target: str, static: Optional[Tiling],
+           chip: Platform) -> str:
     keys = key_variants(kernel)
     keys = keys if static is None else [keys[static.key]]
     names, mixed = _names(kernel), any(
@@ -126,13 +127,13 @@ def _entry(kernel: Kernel, name: str, struct: str, target: str,
         params.append("GM_ADDR tiling")
         head = 'extern "C" __global__ __aicore__ void %s(%s) {' % (name, ", ".join(params))
         body = ["  KERNEL_TASK_TYPE_DEFAULT(%s);"
-                % ("KERNEL_TYPE_MIX_AIV_1_0" if mixed else "KERNEL_TYPE_AIV_ONLY"),
+                % ("KERNEL_TYPE_MIX_AIV_1_0" if mixed else chip.task[0]),
                 "  GET_TILING_DATA_WITH_STRUCT(%s, t, tiling);" % struct]
         test = "TILING_KEY_IS(%d)"
     else:
         params.append("%s t" % struct)
         head = 'extern "C" __global__ %s void %s(%s) {' % (
-            "__mix__(0, 1)" if mixed else "__vector__", name, ", ".join(params))
+            "__mix__(0, 1)" if mixed else chip.task[1], name, ", ".join(params))
         body, test = ["  AscendC::InitSocState();"], "t.key == %d"
     if static is not None:
         values = struct_module.unpack("<%dq" % (len(static.data) // 8), static.data)

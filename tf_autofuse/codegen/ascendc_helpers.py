@@ -1,8 +1,9 @@
 """Device functions that the printed nests call. A kernel gets those it uses."""
 from __future__ import annotations
 
-from typing import Dict, Iterable, List, Set, Tuple
+from typing import Dict, FrozenSet, Iterable, List, Set, Tuple
 
+from tf_autofuse.codegen.ascendc_block_text import BLOCK_NEEDS, BLOCK_TEXTS, COPY_BITS
 from tf_autofuse.codegen.ascendc_move_text import MOVE_TEXTS
 
 _BASIC = """\
@@ -117,10 +118,10 @@ __aicore__ inline void CopyAlong(const AscendC::LocalTensor<T>& dst,
   const uint32_t whole = cols / kWidth;
   for (uint32_t k = 0; k < whole; k += %(most)d) {
     const uint8_t repeat = Smaller(%(most)d, whole - k);
-    AscendC::Copy(dst[k * kWidth], src[k * kStep], kWidth, repeat, params);
+    %(copy)s(dst[k * kWidth], src[k * kStep], kWidth, repeat, params);
   }
   const uint64_t rest = cols - whole * kWidth;
-  if (rest > 0) AscendC::Copy(dst[whole * kWidth], src[whole * kStep], rest, 1, params);
+  if (rest > 0) %(copy)s(dst[whole * kWidth], src[whole * kStep], rest, 1, params);
 }
 """
 _SPREAD_ROW = """\
@@ -130,7 +131,7 @@ __aicore__ inline void SpreadRow(const AscendC::LocalTensor<T>& dst,
                                  const AscendC::LocalTensor<T>& src, uint32_t rows, uint32_t cols,
                                  uint32_t pitch) {
   constexpr uint32_t kWidth = %(repeat)d / sizeof(T);
-  if (rows * kWidth < cols) {
+  if (%(row_wise)s) {
     for (uint32_t r = 0; r < rows; ++r) CopyAlong<true>(dst[r * pitch], src, cols);
     return;
   }
@@ -139,7 +140,7 @@ __aicore__ inline void SpreadRow(const AscendC::LocalTensor<T>& dst,
     const uint64_t mask = Smaller(kWidth, cols - c);
     for (uint32_t r = 0; r < rows; r += %(most)d) {
       const uint8_t repeat = Smaller(%(most)d, rows - r);
-      AscendC::Copy(dst[r * pitch + c], src[c], mask, repeat,
+      %(copy)s(dst[r * pitch + c], src[c], mask, repeat,
                     AscendC::CopyRepeatParams(1, 1, blocks, 0));
     }
   }
@@ -159,7 +160,7 @@ __aicore__ inline void SpreadColumn(const AscendC::LocalTensor<T>& dst,
                   AscendC::BrcbRepeatParams(1, 8));
   }
   AscendC::PipeBarrier<PIPE_V>();
-  if (rows * kWidth < cols) {
+  if (%(row_wise)s) {
     for (uint32_t r = 0; r < rows; ++r) {
       CopyAlong<false>(dst[r * pitch], scratch[r * kBlock], cols);
     }
@@ -170,7 +171,7 @@ __aicore__ inline void SpreadColumn(const AscendC::LocalTensor<T>& dst,
     const uint64_t mask = Smaller(kWidth, cols - c);
     for (uint32_t r = 0; r < rows; r += %(most)d) {
       const uint8_t repeat = Smaller(%(most)d, rows - r);
-      AscendC::Copy(dst[r * pitch + c], scratch[r * kBlock], mask, repeat,
+      %(copy)s(dst[r * pitch + c], scratch[r * kBlock], mask, repeat,
                     AscendC::CopyRepeatParams(1, 0, blocks, 1));
     }
   }
@@ -310,24 +311,42 @@ _TEXTS = (
 _CALLS = (
     ("Add", "Sum", "", "total + next"),
     ("Mul", "", "", "total * next"),
-    ("Max", "Max", ", AscendC::ReduceOrder::ORDER_ONLY_VALUE", "total > next ? total : next"),
-    ("Min", "Min", ", AscendC::ReduceOrder::ORDER_ONLY_VALUE", "total < next ? total : next"),
+    ("Max", "Max", ", AscendC::ReduceOrder::ORDER_ONLY_VALUE",
+     "next <= total || total != total ? total : next"),
+    ("Min", "Min", ", AscendC::ReduceOrder::ORDER_ONLY_VALUE",
+     "next >= total || total != total ? total : next"),
 )
 
 
-def print_helpers(used: Iterable[str], numbers: Dict[str, int]) -> str:
-    """The helpers called `used` and what they need; `numbers` has block, repeat and most."""
-    names: Set[str] = set(used)
-    for name in list(names):
-        names.update(_NEEDS.get(name, ()))
+def print_helpers(used: Iterable[str], numbers: Dict[str, int],
+                  lacks: FrozenSet[str] = frozenset()) -> str:
+    """The helpers called `used` and what they need; `numbers` has block, repeat and most.
+
+    `lacks` are the calls that the chip has not.
+    """
+    texts, needs = _TEXTS, _NEEDS
+    fixed: Dict[str, object] = dict(numbers, copy="AscendC::Copy", row_wise="rows * kWidth < cols")
+    if "DataCopyPad" in lacks:
+        names = [name for name, _ in BLOCK_TEXTS]
+        texts = BLOCK_TEXTS + tuple(text for text in _TEXTS if text[0] not in names)
+        needs = dict(_NEEDS, **BLOCK_NEEDS)
+    if "Copy" in lacks:
+        texts = (COPY_BITS,) + texts
+        needs = dict(needs, CopyAlong=("CopyBits",), SpreadRow=("CopyAlong", "CopyBits"),
+                     SpreadColumn=("CopyAlong", "CopyBits"))
+        fixed.update(copy="CopyBits", row_wise="rows * kWidth < cols || pitch * sizeof(T) "
+                     "> %d * %d" % (numbers["most"], numbers["block"]))
+    wanted: Set[str] = set(used)
+    for name in list(wanted):
+        wanted.update(needs.get(name, ()))
         if name.startswith(("FoldRows", "FoldTile")):
-            names.add("Fold" + name[len("FoldRows"):])
+            wanted.add("Fold" + name[len("FoldRows"):])
     parts: List[str] = [_BASIC]
-    parts += [text % numbers for name, text in _TEXTS if name in names]
+    parts += [text % fixed for name, text in texts if name in wanted]
     for call, word, order, scalar in _CALLS:
-        fields: Dict[str, object] = dict(numbers, call=call, word=word, order=order, scalar=scalar)
+        fields = dict(fixed, call=call, word=word, order=order, scalar=scalar)
         for prefix, text in (("Fold", _FOLD), ("FoldRows", _FOLD_ROWS), ("FoldTile", _FOLD_TILE),
                              ("Finish", _FINISH), ("FinishHalves", _FINISH_HALVES)):
-            if prefix + call in names:
+            if prefix + call in wanted:
                 parts.append(text % fields)
     return "namespace {\n\n" + "\n".join(parts) + "\n}  // namespace\n"

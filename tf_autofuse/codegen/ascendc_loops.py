@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Optional, Sequence, Set, Tuple
 
+from tf_autofuse.codegen.ascendc_groups import group_lines
 from tf_autofuse.codegen.ascendc_steps import C_TYPES, StepPrinter
 from tf_autofuse.kernel.ir import (
     SPLIT_VARIANTS,
@@ -122,13 +123,22 @@ class LoopPrinter(StepPrinter):
                 self._extent(axis)
         self.put("const int64_t tasks = t.tasks%d%s;" % (number,
                                                          " * t.parts%d" % number if split else ""))
-        self.put("const int64_t end = tasks * (AscendC::GetBlockIdx() + 1) "
-                 "/ AscendC::GetBlockNum();")
+        first, end = ("tasks * %s / AscendC::GetBlockNum()" % index
+                      for index in ("AscendC::GetBlockIdx()", "(AscendC::GetBlockIdx() + 1)"))
+        groups = [] if self.pads else group_lines(self)
+        if groups:
+            self.put("// Short rows: no two cores write to one line of the cache.")
+            self.put("int64_t group = 1;")
+            for line in groups:
+                self.put(line)
+            self.put("const int64_t groups = CeilDiv(tasks, group);")
+            first = "group * (%s)" % first.replace("tasks", "groups")
+            end = "Smaller(tasks, group * (%s))" % end.replace("tasks", "groups")
+        self.put("const int64_t end = %s;" % end)
         holds = [step for step in loop.body if isinstance(step, Loop) and step.kind == "hold"]
         for place, hold in enumerate(holds):
             self._declare_hold(hold, place)
-        self.open("for (int64_t task = tasks * AscendC::GetBlockIdx() / AscendC::GetBlockNum(); "
-                  "task < end; ++task) {")
+        self.open("for (int64_t task = %s; task < end; ++task) {" % first)
         if split:
             self.put("const int64_t part = task %% t.parts%d;" % number)
         self._decompose(task_order(self.program), "task / t.parts%d" % number if split else "task")
@@ -142,7 +152,7 @@ class LoopPrinter(StepPrinter):
 
     def _walk_share(self, loop: Loop) -> None:
         """A walk by the number of its tiles: over those of a part, or over tiles that are kept."""
-        walks = " * ".join(self._tiles(axis) for axis in loop.axes)
+        walks = " * ".join(self.tiles(axis) for axis in loop.axes)
         if any(isinstance(s, CopyIn) and self.buffer(s.dst).position == "KEPT" for s in loop.body):
             self.put("// What was kept for another task is not read any more.")
             self.put("Sync<AscendC::HardEvent::V_MTE2>();")
@@ -169,19 +179,20 @@ class LoopPrinter(StepPrinter):
                 kind, self.room(self.buffer(name)), offset)))
             self.declared.add(name)
 
-    def _tiles(self, axis: str) -> str:
+    def tiles(self, axis: str) -> str:
+        """C++ for the number of tiles along an axis."""
         step = self.step(axis)
         return self.size(axis) if step == "1" else "CeilDiv(%s, %s)" % (self.size(axis), step)
 
     def _decompose(self, axes: Sequence[str], rest: str) -> None:
         """Coordinates of `axes` from a number that counts their tiles, the last one fastest."""
         for axis in reversed(axes):
-            index = rest if axis == axes[0] else "%s %% %s" % (rest, self._tiles(axis))
+            index = rest if axis == axes[0] else "%s %% %s" % (rest, self.tiles(axis))
             if self.step(axis) != "1":
                 index = "%s * %s" % ("(%s)" % index if " " in index else index, self.step(axis))
             self.put("const int64_t %s = %s;" % (self.point(axis), index))
             self._extent(axis)
-            rest = "%s / %s" % (rest, self._tiles(axis))
+            rest = "%s / %s" % (rest, self.tiles(axis))
 
     def _extent(self, axis: str) -> None:
         """Rows or columns of the tile that starts here."""

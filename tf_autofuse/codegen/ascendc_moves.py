@@ -49,6 +49,10 @@ class _Move:
             return ["%s(%s, %s, %s, %s, %s, %s);" % (
                 self.printer.helper("LoadLines"), self.target, source, rows, count, pitch, line)]
         along = self.program.y if self.shape == "y" else self.program.x
+        if not self.printer.pads:
+            return ["%s(%s, %s, %s, %s, %s, %s, %s);" % (
+                self.printer.helper("LoadApart"), self.target, source, rows, count, pitch, line,
+                self.stride(along))]
         return self._scratch(how) + ["%s<%s>(%s, %s, %s, %s, %s, %s, %s, %sBlocks, %sPlaces);" % (
             self.printer.helper("LoadApart"), "true" if how == "together" else "false",
             self.target, source, rows, count, pitch, line, self.stride(along), self.target,

@@ -52,6 +52,7 @@ class StepPrinter:
     def __init__(self, kernel: Kernel, program: Program, chip: Platform) -> None:
         self.kernel, self.program, self.chip = kernel, program, chip
         self.number = program.number
+        self.pads = "DataCopyPad" not in chip.lacks
         self.layout = layout(program)
         self.table = runtime_rows(kernel.loop)
         self.lines: List[str] = []
@@ -176,23 +177,28 @@ class StepPrinter:
             self._copy_in_runtime(step)
             return
         axes = [dim.axis for dim in step.dims if dim.axis is not None]
-        self._load(step.dst, "in%dGm[%s]" % (step.input, self._dense(axes)))
+        at = self._dense(axes)
+        left = "" if self.pads else ", %s - %s" % (self.sizes(axes),
+                                                   "(%s)" % at if " " in at else at)
+        self._load(step.dst, "in%dGm[%s]" % (step.input, at), left)
 
     def load_part(self, step: LoadPart) -> None:
-        self._load(step.dst, self._part(step.number, "piece"))
+        self._load(step.dst, self._part(step.number, "piece"), "")
 
     def _part(self, number: int, part: str) -> str:
         kept = self.program.nest.kept
         return "part%dGm[%s * %s + %s]" % (number, part, self.sizes(kept), self._dense(kept))
 
-    def _load(self, name: str, source: str) -> None:
+    def _load(self, name: str, source: str, left: str) -> None:
+        """Where copies are not padded, `left` tells how far the tensor goes."""
         shape = self.buffer(name).shape
         if shape == "yx":
-            self.put("%s(%s, %s, rows, cols, pitch, %s);" % (
-                self.helper("LoadTile"), self.name(name), source, self.size(self.program.x or "")))
+            self.put("%s(%s, %s, rows, cols, pitch, %s%s);" % (
+                self.helper("LoadTile"), self.name(name), source, self.size(self.program.x or ""),
+                left))
         else:
-            self.put("%s(%s, %s, %s);" % (self.helper("LoadRow"), self.name(name), source,
-                                          self.count(name)))
+            self.put("%s(%s, %s, %s%s);" % (self.helper("LoadRow"), self.name(name), source,
+                                            self.count(name), left))
 
     def copy_out(self, step: Step) -> None:
         assert isinstance(step, (CopyOut, StorePart))
@@ -335,7 +341,8 @@ class StepPrinter:
                 self.helper("FoldRows" + call), copy, acc, src, scratch))
 
     def _finish(self, step: Finish) -> None:
-        halves = step.op == "prod" or self.buffer(step.src).dtype == "int32"
+        halves = step.op == "prod" or self.buffer(step.src).dtype == "int32" or (
+            step.op != "sum" and "ORDER_ONLY_VALUE" in self.chip.lacks)
         call = ("FinishHalves" if halves else "Finish") + _FOLD_CALLS[step.op]
         rows = "1" if self.buffer(step.src).shape == "lane" else self._rows()
         self.put("%s(%s, %s, %s);" % (self.helper(call), self.name(step.dst), self.name(step.src),

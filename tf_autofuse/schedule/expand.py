@@ -12,7 +12,13 @@ from tf_autofuse.kernel.vector import SELECTABLE, VECTOR_OPS
 from tf_autofuse.loop.ir import Index, LoopKernel, Map, Place, Reduce
 from tf_autofuse.loop.ops import INTS
 from tf_autofuse.schedule.forms import REAL_FORMS
-from tf_autofuse.schedule.int_forms import Instruction, compare_by_bits, int_form, wrapped
+from tf_autofuse.schedule.int_forms import (
+    Instruction,
+    compare_by_bits,
+    int_form,
+    without_shifts,
+    wrapped,
+)
 from tf_autofuse.schedule.pieces import steps
 
 REGISTER: Dict[str, str] = {
@@ -67,6 +73,12 @@ def expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str = "",
     operands of the operation, `r` its result, other names temporaries; type `mask` is a mask.
     `lacks` are instructions to do without. Raises ScheduleError when the chip cannot do it.
     """
+    form = _expand(op, dtypes, dtype, node, lacks)
+    return without_shifts(form) if "shrs" in lacks else form
+
+
+def _expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str,
+            lacks: FrozenSet[str]) -> List[Instruction]:
     if op == "cast":
         return _cast(dtypes[0], dtype, node, lacks)
     kind = register_type(dtypes[-1], node)

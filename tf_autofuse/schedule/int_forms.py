@@ -97,6 +97,24 @@ def compare_by_bits(op: str) -> List[Instruction]:
     return form + [("adds", "float16", "r", ("gh",), 1.0)]
 
 
+def without_shifts(form: List[Instruction]) -> List[Instruction]:
+    """The same for chips that do not shift: the sign by clamping, a shift to the left by a product.
+
+    Other shifts to the right stay; such a chip has no form of them.
+    """
+    found: List[Instruction] = []
+    for step in form:
+        name, kind, dst, srcs, scalar = step
+        if name == "shls":
+            found.append(("muls", kind, dst, srcs, 1 << int(scalar)))  # type: ignore[arg-type]
+        elif name == "shrs" and scalar == 31:
+            found.append(("mins", kind, dst + "_low", srcs, 0))
+            found.append(("maxs", kind, dst, (dst + "_low",), -1))
+        else:
+            found.append(step)
+    return found
+
+
 _SAME_IN_INT16 = frozenset(("add", "sub", "mul", "neg", "abs", "max", "min", "bit_not", "bit_and",
                             "bit_or", "bit_xor"))
 
