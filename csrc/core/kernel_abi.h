@@ -73,4 +73,8 @@ AUTOFUSE_EXPORT int32_t autofuse_run(const AutofuseArgs* args, const AutofuseTil
  * the size where something else was out of range. */
 AUTOFUSE_EXPORT void autofuse_refused(int64_t* coordinate, int64_t* size);
 
+/* Only in kernels that can run in place: the input whose memory `output` may take, -1 for none. No
+ * input is named for two outputs. */
+AUTOFUSE_EXPORT int32_t autofuse_reused(int32_t output);
+
 #endif /* AUTOFUSE_CORE_KERNEL_ABI_H_ */

@@ -67,6 +67,9 @@ class AutofusedKernelOp : public OpKernel {
     const auto* workers = ctx->device()->tensorflow_cpu_worker_threads();
     threads_ = workers == nullptr ? 1 : std::max(1, workers->num_threads);
     stats_ = StatsOfNode(name(), kernel_key);
+    for (int i = 0; i < num_outputs(); ++i) {
+      reused_.push_back(library_->reused == nullptr ? -1 : library_->reused(i));
+    }
   }
 
   void Compute(OpKernelContext* ctx) override {
@@ -79,7 +82,7 @@ class AutofusedKernelOp : public OpKernel {
     SmallArray<void*, kInlineTensors> outputs(num_outputs());
     for (int i = 0; i < num_outputs(); ++i) {
       Tensor* output = nullptr;
-      OP_REQUIRES_OK(ctx, MakeOutput(ctx, i, plan->output_shapes[i], &output));
+      OP_REQUIRES_OK(ctx, MakeOutput(ctx, i, reused_[i], plan->output_shapes[i], &output));
       outputs[i] = DataOf(*output);
     }
     if (!plan->has_output_elements) return;
@@ -163,6 +166,7 @@ class AutofusedKernelOp : public OpKernel {
   ShapeSpec spec_;
   const KernelLibrary* library_ = nullptr;
   int threads_ = 1;
+  std::vector<int> reused_;  // for each output the input whose memory it may take, or -1
   NodeStats* stats_ = nullptr;
   LaunchPlanCache plans_;
 };

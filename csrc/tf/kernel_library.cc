@@ -29,6 +29,7 @@ bool Resolve(void* handle, KernelLibrary* library, std::string* error) {
   }
   std::string absent;
   Find(handle, "autofuse_refused", &library->refused, &absent);
+  Find(handle, "autofuse_reused", &library->reused, &absent);
   return Find(handle, "autofuse_tiling", &library->tiling, error) &&
          Find(handle, "autofuse_run", &library->run, error);
 }

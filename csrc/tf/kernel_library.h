@@ -12,6 +12,7 @@ struct KernelLibrary {
   decltype(&autofuse_tiling) tiling;
   decltype(&autofuse_run) run;
   decltype(&autofuse_refused) refused;  // null in a kernel without coordinates to refuse
+  decltype(&autofuse_reused) reused;    // null in a kernel that cannot run in place
 };
 
 // Opens the shared object at `path` and checks its ABI version. Every path is opened once and stays

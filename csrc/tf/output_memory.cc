@@ -49,8 +49,11 @@ BufferPool* OutputPool() {
   return pool;
 }
 
-Status MakeOutput(tensorflow::OpKernelContext* ctx, int index, const tensorflow::TensorShape& shape,
-                  Tensor** output) {
+Status MakeOutput(tensorflow::OpKernelContext* ctx, int index, int reused,
+                  const tensorflow::TensorShape& shape, Tensor** output) {
+  if (reused >= 0 && ctx->forward_input_to_output_with_shape(reused, index, shape, output)) {
+    return Status();
+  }
   const tensorflow::DataType dtype = ctx->expected_output_dtype(index);
   const size_t bytes = static_cast<size_t>(shape.num_elements()) * DataTypeSize(dtype);
   if (bytes >= kLeastPooledBytes && IsPlain(ctx->output_alloc_attr(index))) {

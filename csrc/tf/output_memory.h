@@ -8,10 +8,11 @@
 
 namespace autofuse {
 
-// Makes output `index`: of memory from the pool when it is large and TensorFlow asks for nothing
-// special, else of TensorFlow's own. Smaller tensors are as fast from the C library.
-Status MakeOutput(tensorflow::OpKernelContext* ctx, int index, const tensorflow::TensorShape& shape,
-                  tensorflow::Tensor** output);
+// Makes output `index`: of the memory of input `reused` (-1 for none) when nobody else needs that,
+// from the pool when it is large and TensorFlow asks for nothing special, else of TensorFlow's own.
+// Smaller tensors are as fast from the C library.
+Status MakeOutput(tensorflow::OpKernelContext* ctx, int index, int reused,
+                  const tensorflow::TensorShape& shape, tensorflow::Tensor** output);
 
 // The pool of this process.
 BufferPool* OutputPool();

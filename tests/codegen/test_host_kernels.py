@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tf_autofuse.build import compile_host_kernel
-from tf_autofuse.codegen.host import print_host
+from tf_autofuse.codegen.host import print_host, reused_inputs
+from tf_autofuse.kernel.nest import build_nests
 from tf_autofuse.kernel.text import kernel_key
 from tf_autofuse.loop import interp
 from tf_autofuse.loop.text import print_loop
@@ -165,3 +166,18 @@ def test_costly_math_of_a_row_is_computed_once_a_block(dtype, shape):
     assert text.index("math_sigmoid") < text.index("for (int64_t o ")
     got, want = run(loop, shape, 2)
     samples.assert_close(got[0], want[0], dtype, 5e-7)
+
+
+@pytest.mark.parametrize("loop, reused", [
+    (samples.abs_relu_exp("float16"), {0: 0}),
+    (samples.abs_add_relu("m1"), {0: 0}),
+    (samples.run_time_broadcast(), {0: 0}),
+    (samples.softmax("m1"), {}),
+    (samples.kernel(["int32", "float32"], ["float32", "float32"], "m0 m1",
+                    "%0 = load in0 [m0, m1] : int32", "%1 = load in1 [m0, m1] : float32",
+                    "%2 = cast %0 : float32 [m0, m1]", "%3 = add %1 %2 : float32 [m0, m1]",
+                    "store out0 [m0, m1] %2", "store out1 [m0, m1] %3"), {0: 1}),
+])
+def test_inputs_whose_memory_an_output_may_take(loop, reused):
+    assert reused_inputs(loop, build_nests(loop)) == reused
+    assert ("autofuse_reused" in print_host(schedule(loop))) == bool(reused)

@@ -5,7 +5,7 @@ from typing import Dict, List, Sequence
 
 from tf_autofuse.codegen.host_nest import NestPrinter
 from tf_autofuse.kernel.ir import Kernel
-from tf_autofuse.kernel.nest import Nest, needed
+from tf_autofuse.kernel.nest import Nest, needed, runtime_rows
 from tf_autofuse.loop.ir import Load, LoopKernel, Map, Place, unit_axis
 from tf_autofuse.loop.ops import REFUSING
 from tf_autofuse.loop.text import print_loop
@@ -41,14 +41,43 @@ def print_host(kernel: Kernel) -> str:
 def print_nests(loop: LoopKernel, nests: Sequence[Nest]) -> str:
     """The complete source of a loop kernel that was cut into `nests`, as `print_host`."""
     printers = [NestPrinter(loop, nest, i) for i, nest in enumerate(nests)]
+    reused = reused_inputs(loop, nests)
+    for printer in printers:
+        printer.reused = reused
     # No names of the graph: equal structures must give equal sources to the build cache.
     head = "".join("// " + line + "\n" for line in print_loop(loop).splitlines())
     includes = "".join('#include "%s"\n' % name for name in
                        _HEADERS)
     parts = [head + "\n" + includes]
     parts += [printer.print() for printer in printers]
-    parts += [_tiling(loop, printers), _run(loop, printers)]
+    parts += [_tiling(loop, printers), _reuse(reused)] if reused else [_tiling(loop, printers)]
+    parts.append(_run(loop, printers))
     return "\n".join(parts)
+
+
+def reused_inputs(loop: LoopKernel, nests: Sequence[Nest]) -> Dict[int, int]:
+    """For outputs that may be written over an input, that input: a kernel without reductions reads
+    it at the point it writes, and nowhere else."""
+    if len(nests) != 1 or nests[0].reduced:
+        return {}
+    rows, axes = runtime_rows(loop), nests[0].axes
+    loads = [value for value in loop.body if isinstance(value, Load)]
+    dense = {load.input for load in loads} - set(rows) - {
+        load.input for load in loads if load.when or load.walked != axes}
+    reused: Dict[int, int] = {}
+    for store in loop.stores:
+        dtype = loop.outputs[store.output].dtype
+        fits = [i for i in sorted(dense) if loop.inputs[i].dtype == dtype]
+        if fits and store.axes == axes:
+            reused[store.output] = fits[0]
+            dense.remove(fits[0])
+    return reused
+
+
+def _reuse(reused: Dict[int, int]) -> str:
+    cases = "".join("    case %d: return %d;\n" % pair for pair in sorted(reused.items()))
+    return ("int32_t autofuse_reused(int32_t output) {\n  switch (output) {\n%s"
+            "    default: return -1;\n  }\n}\n" % cases)
 
 
 def element_cost(loop: LoopKernel, nest: Nest) -> float:

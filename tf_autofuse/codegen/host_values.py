@@ -44,6 +44,7 @@ class ValuePrinter:
         self.known: Set[str] = set()
         self.bound: Dict[str, str] = {}
         self.runs: Dict[str, str] = {}
+        self.reused: Dict[int, int] = {}  # outputs that may lie where an input lies
         self.lines: List[str] = []
         self.indent = 0
 
@@ -75,14 +76,15 @@ class ValuePrinter:
             kind = MEMORY_TYPES[self.loop.inputs[number].dtype]
             row = self.rows.get(number)
             shift = " + args->strides[%d]" % row.offset if row and load.moved else ""
-            self.put("const %s* __restrict__ in%d = (const %s*)args->inputs[%d]%s;"
-                     % (kind, number, kind, number, shift))
+            alone = "" if number in self.reused.values() else "__restrict__ "
+            self.put("const %s* %sin%d = (const %s*)args->inputs[%d]%s;"
+                     % (kind, alone, number, kind, number, shift))
             if row:
                 self._declare_row(row)
         for number in sorted({self.loop.stores[n].output for n in stores}):
             kind = MEMORY_TYPES[self.loop.outputs[number].dtype]
-            self.put("%s* __restrict__ out%d = (%s*)args->outputs[%d];"
-                     % (kind, number, kind, number))
+            alone = "" if number in self.reused else "__restrict__ "
+            self.put("%s* %sout%d = (%s*)args->outputs[%d];" % (kind, alone, number, kind, number))
 
     def _declare_row(self, row: Row) -> None:
         """What the values of a load use of the run-time table."""
