@@ -102,7 +102,8 @@ _MATRIX, _ROW, _IMAGE = (4, 8), (8,), (2, 3, 4, 8)
 SAMPLES = (
     [[_MATRIX] * count for count in range(1, 6)]
     + [[_MATRIX, _ROW], [_IMAGE] + [_ROW] * 4, [_IMAGE] * 2 + [_ROW] * 3, [_MATRIX, (), ()],
-       [_MATRIX] * 2 + [()] * 2, [_MATRIX, _ROW, _ROW], [_IMAGE, ()], [_MATRIX, (4, 6)]]
+       [_MATRIX] * 2 + [()] * 2, [_MATRIX, _ROW, _ROW], [_IMAGE, ()], [_MATRIX, (4, 6)],
+       [_MATRIX, (4,)]]
 )
 """Shapes of the inputs that operators are tried with."""
 
@@ -113,21 +114,40 @@ MOVE_SAMPLES = {
     "SplitV": {1: (3, 5), 2: (1,)}, "Concat": {0: (1,)}, "ConcatV2": {2: (1,)},
     "Pad": {1: (1, 1, 0, 2)}, "PadV2": {1: (1, 1, 0, 2), 2: (1,)},
     "MirrorPad": {1: (1, 1, 0, 2)}, "OneHot": {1: (5,), 2: (1,), 3: (0,)}, "GatherV2": {2: (0,)},
-    "MatrixDiagPartV2": {1: (0,)}, "MatrixDiagPartV3": {1: (0,)},
+    "MatrixDiagPartV2": {1: (0,)}, "MatrixDiagPartV3": {1: (0,)}, "RollV2": {1: (1,), 2: (1,)},
+    "BatchToSpaceND": {1: (2, 1), 2: (0,) * 4}, "BatchToSpace": {1: (0,) * 4},
+    "SpaceToBatchND": {1: (1, 2), 2: (0,) * 4}, "SpaceToBatch": {1: (0,) * 4},
+    "ConjugateTranspose": {1: (1, 0)}, "MirrorPadGrad": {1: (0, 0, 1, 2)},
+    "MatrixDiagV2": {1: (0,), 2: (-1,), 3: (-1,), 4: (0,)},
+    "MatrixDiagV3": {1: (0,), 2: (-1,), 3: (-1,), 4: (0,)},
+    "StridedSliceGrad": {0: (6, 8), 1: (1, 0), 2: (5, 8), 3: (1, 1)},
+    "Range": {0: (0,), 1: (8,), 2: (1,)}, "LinSpace": {2: (8,)},
+    "Cumsum": {1: (1,)}, "Cumprod": {1: (1,)},
 }
 """Parameters that operators which move elements are tried with."""
-_INDICES = {"GatherNd": (3, 1)}
+_SHAPES: Dict[str, Sequence[Sequence[int]]] = {
+    "GatherNd": (_MATRIX, (3, 1)), "Gather": (_MATRIX, (4,)), "GatherV2": (_MATRIX, (4,)),
+    "ReverseSequence": (_MATRIX, (4,)), "LinSpace": ((), ()), "Concat": (_MATRIX, _MATRIX),
+    "ConcatV2": (_MATRIX, _MATRIX), "Pack": (_MATRIX, _MATRIX),
+}
+_SHAPES.update((name, ((4, 4, 4, 8),)) for name in (
+    "DepthToSpace", "SpaceToDepth", "BatchToSpace", "SpaceToBatch", "BatchToSpaceND",
+    "SpaceToBatchND"))
 
 
 def _moves(info: OpInfo, dtype: str) -> bool:
     """Whether there is an Ascend C form of a move of a matrix."""
-    joins = info.ge in ("Concat", "ConcatV2", "Pack")
-    refs = tuple(("x%d" % number, 0) for number in range(2 if joins else max(info.data, 1)))
-    infos = {ref: TensorInfo(dtype, _MATRIX) for ref in refs}
-    if info.data > 1:
-        infos[refs[1]] = TensorInfo("int32", _INDICES.get(info.ge, (4,)))
-    attrs = {"dst_dtype": "float32", "mode": "REFLECT", "axis": 0, "seq_dim": 1}
-    operator = Operator("op", info.ge, refs, attrs, None, None, MOVE_SAMPLES.get(info.ge, {}), 2)
+    shapes = _SHAPES.get(info.ge, (_MATRIX,))
+    refs = tuple(("x%d" % number, 0) for number in range(len(shapes)))
+    infos = {ref: TensorInfo(dtype, tuple(shape)) for ref, shape in zip(refs, shapes)}
+    attrs = {"dst_dtype": dtype if info.ge == "Range" else "float32", "mode": "REFLECT", "axis": 0,
+             "seq_dim": 1}
+    if info.ge[-2:] != "ND":
+        attrs["block_size"] = 2
+    if info.lower == "gather" or info.ge in ("GatherNd", "ReverseSequence"):
+        infos[refs[1]] = TensorInfo("int32", infos[refs[1]].dims)
+    dims = (8,) if info.ge == "Range" else None
+    operator = Operator("op", info.ge, refs, attrs, None, dims, MOVE_SAMPLES.get(info.ge, {}), 2)
     try:
         kernel = merge_axes(lower([operator], [("op", 0)], infos).kernel)[0]
         return not missing_instruction(kernel) and bool(schedule(kernel))

@@ -83,6 +83,8 @@ _KEEP = ("keep_dims",)
 _KEEP_AXES = ("keep_dims", "axes")
 _FORMAT = ("data_format",)
 _MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+_BLOCK = ("block_size", "data_format")
+_SCAN = ("exclusive", "reverse")
 _SLOPE = ("negative_slope",)
 _SCALES = ("alpha", "scale", "input_scale")
 _QUANT = ("num_bits", "narrow_range")
@@ -128,6 +130,22 @@ _ROWS = (
     _row("MatrixDiagPart", MOVE, EVERY, "diag_part", data=1),
     _row("MatrixDiagPartV2", MOVE, EVERY, "diag_part", data=1),
     _row("MatrixDiagPartV3", MOVE, EVERY, "diag_part", data=1),
+    _row("RollV2", MOVE, EVERY, "roll", "Roll", data=1),
+    _row("DepthToSpace", MOVE, EVERY, "depth_to_space", attrs=_BLOCK, data=1),
+    _row("SpaceToDepth", MOVE, EVERY, "space_to_depth", attrs=_BLOCK, data=1),
+    _row("BatchToSpaceND", MOVE, EVERY, "batch_to_space", data=1),
+    _row("BatchToSpace", MOVE, EVERY, "batch_to_space", attrs=_BLOCK, data=1),
+    _row("SpaceToBatchND", MOVE, EVERY, "space_to_batch", data=1),
+    _row("SpaceToBatch", MOVE, EVERY, "space_to_batch", attrs=_BLOCK, data=1),
+    _row("ConjugateTranspose", MOVE, EVERY, "transpose", data=1),
+    _row("Diag", MOVE, NUMERIC, "diag"),
+    _row("MatrixDiag", MOVE, EVERY, "matrix_diag", data=1),
+    _row("MatrixDiagV2", MOVE, EVERY, "matrix_diag", data=1),
+    _row("MatrixDiagV3", MOVE, EVERY, "matrix_diag", data=1),
+    _row("StridedSliceGrad", MOVE, EVERY, "strided_slice_grad", attrs=_MASKS, first=4, data=1),
+    _row("MirrorPadGrad", MOVE, NUMERIC, "mirror_pad_grad", attrs=("mode",), data=1),
+    _row("Range", MOVE, NUMERIC, "range", first=3),
+    _row("LinSpace", MOVE, WIDE_FLOAT, "lin_space", data=2),
     _row("Fill", BROADCAST, EVERY, "broadcast", first=1, data=1),
     _row("Unpack", MOVE, EVERY, "unpack", attrs=("axis",), outputs=EACH),
     # element-wise, one input
@@ -286,6 +304,7 @@ _ROWS = (
     _row("Einsum", BROADCAST, NUMERIC, "einsum", attrs=("equation",)),
     _row("LowerBound", BROADCAST, NUMERIC, "bound:lower"),
     _row("UpperBound", BROADCAST, NUMERIC, "bound:upper"),
+    _row("Cross", BROADCAST, NUMERIC, "cross"),
     _row("AddN", BROADCAST, NUMERIC, "add_n"),
     _row("AccumulateNV2", BROADCAST, NUMERIC, "add_n"),
     # gradients
@@ -316,6 +335,8 @@ _ROWS = (
     _row("ReduceMaxD", REDUCE, NUMERIC, "reduce:max", attrs=_KEEP_AXES),
     _row("ReduceMinD", REDUCE, NUMERIC, "reduce:min", attrs=_KEEP_AXES),
     _row("ReduceProdD", REDUCE, NUMERIC, "reduce:prod", attrs=_KEEP_AXES),
+    _row("Cumsum", MOVE, NUMERIC, "cumulative:sum", attrs=_SCAN, data=1),
+    _row("Cumprod", MOVE, NUMERIC, "cumulative:prod", attrs=_SCAN, data=1),
     _row("EuclideanNorm", REDUCE, NUMERIC, "euclidean_norm", attrs=_KEEP),
     _row("L2Loss", REDUCE, FLOAT, "l2_loss"),
     _row("ArgMaxV2", REDUCE, EVERY, "arg:max", "ArgMax"),

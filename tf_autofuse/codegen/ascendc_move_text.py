@@ -39,7 +39,7 @@ __aicore__ inline void LoadInside(const AscendC::LocalTensor<T>& dst,
   const uint32_t count = right - left;
   const uint8_t before = left %% kBlock;
   const uint8_t behind = (kBlock - (before + count) %% kBlock) %% kBlock;
-  const AscendC::DataCopyPadExtParams<T> pad{true, before, behind, 0};
+  const AscendC::DataCopyPadExtParams<T> pad{true, before, behind, T()};
   const uint32_t bytes = count * sizeof(T);
   for (int64_t r = top; r < bottom; ++r) {
     AscendC::DataCopyPad(dst[r * pitch + left - before], gm[at + r * line + left],

@@ -15,14 +15,16 @@ from tf_autofuse.loop.rules.elementwise import ELEMENTWISE
 from tf_autofuse.loop.rules.gathers import GATHERS
 from tf_autofuse.loop.rules.indexed import INDEXED
 from tf_autofuse.loop.rules.joins import JOINS
+from tf_autofuse.loop.rules.layouts import LAYOUTS
 from tf_autofuse.loop.rules.moves import MOVES
 from tf_autofuse.loop.rules.normalise import NORMALISE
 from tf_autofuse.loop.rules.quantize import QUANTIZE
+from tf_autofuse.loop.rules.ranges import RANGES
 from tf_autofuse.loop.rules.reductions import REDUCTIONS
 from tf_autofuse.loop.rules.softmax import SOFTMAX
 from tf_autofuse.loop.views import VIEW_RULES
 
 RULES: Dict[str, Callable] = {}
 for _table in (ELEMENTWISE, ARITHMETIC, ACTIVATIONS, REDUCTIONS, SOFTMAX, INDEXED, JOINS,
-               GATHERS, MOVES, NORMALISE, QUANTIZE, VIEW_RULES):
+               GATHERS, LAYOUTS, RANGES, MOVES, NORMALISE, QUANTIZE, VIEW_RULES):
     RULES.update(_table)

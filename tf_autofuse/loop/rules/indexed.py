@@ -17,7 +17,13 @@ _LONGEST_ROW = 256
 def _coordinates(low, x):
     """Row and column numbers of the matrices in `x`."""
     rank = len(x.dims)
-    return low.index(x, rank - 2, "int64"), low.index(x, rank - 1, "int64")
+    kind = index_type(low, x.dims)
+    return low.index(x, rank - 2, kind), low.index(x, rank - 1, kind)
+
+
+def index_type(low, dims) -> str:
+    """An integer type that holds the coordinates along all `dims`."""
+    return "int32" if all(0 <= _size(low, axis) < 2 ** 31 for axis in dims) else "int64"
 
 
 def _size(low, axis) -> int:
@@ -38,7 +44,8 @@ def lower_band_part(low, op: Operator, _: str):
             continue
         if count > max(size, 0):  # an error of the model, unless the size is large enough
             raise Unsupported("a band wider than the matrix", node=op.name, code="SHAPE")
-        near = low.map("le", [low.map("sub", terms), low.const(int(count), "int64")], "bool")
+        limit = low.const(int(count), row.dtype)
+        near = low.map("le", [low.map("sub", terms), limit], "bool")
         keep = near if keep is None else low.map("and", [keep, near])
     return x if keep is None else low.map("select", [keep, x, const(low, x, 0)])
 

@@ -36,7 +36,11 @@ def lower_pad(low, op: Operator, _: str):
     if op.type == "PadV2" and 2 not in op.params:
         raise Unsupported("pads with what is not constant", node=op.name, code="AXES_UNKNOWN")
     kind = float if x.dtype in ALL_FLOATS else bool if x.dtype == "bool" else int
-    around = low.const(kind(value[0]), x.dtype)
+    return surround(low, op, x, ends, low.const(kind(value[0]), x.dtype))
+
+
+def surround(low, op: Operator, x, ends: Sequence[int], around):
+    """So many coordinates before and behind every dim, where the value is `around`."""
     places = [place for place in range(len(x.dims)) if ends[2 * place] or ends[2 * place + 1]]
     inside = []
     for place in places:
@@ -68,8 +72,8 @@ def lower_mirror_pad(low, op: Operator, _: str):
             raise Unsupported("reflects a dim of unknown size, or all of it", node=op.name,
                               code="SIZE_UNKNOWN")
         first, last = before - 1 + skip, size - 1 - skip
-        left = _backwards(low, op, x, place, first, first - before)
-        right = _backwards(low, op, x, place, last, last - behind)
+        left = backwards(low, op, x, place, first, first - before)
+        right = backwards(low, op, x, place, last, last - behind)
         x = join(low, op, [left, x, right], place)
     return x
 
@@ -94,7 +98,7 @@ def lower_one_hot(low, op: Operator, _: str):
     return low.map("select", [here, on, off])
 
 
-def _backwards(low, op: Operator, x, place: int, first: int, last: int):
+def backwards(low, op: Operator, x, place: int, first: int, last: int):
     """Elements from `first` down to behind `last`."""
     if first == last:
         return narrow(low, op, x, {place: Window("slice", 0, 0, 1)})

@@ -94,7 +94,7 @@ def lower_strided_slice(low, op: Operator, _: str):
     x = low.tensor(op.inputs[0])
     windows: Dict[int, Window] = {}
     shape: List[Optional[int]] = []  # positions of x, None for a new dim
-    for place, window in _entries(op, len(x.dims)):
+    for place, window in entries(op, len(x.dims)):
         if window is not None and place is not None:
             windows[place] = window
         if window is None or window.kind != "pick":
@@ -108,7 +108,7 @@ def lower_strided_slice(low, op: Operator, _: str):
         dims=tuple(None if place is None else part.dims[place] for place in shape))
 
 
-def _entries(op: Operator, rank: int):
+def entries(op: Operator, rank: int):
     """(dim of the operand or None for a new one, its window or None for all of it)"""
     firsts, lasts, steps = (numbers(op, port) for port in (1, 2, 3))
 
