@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # All tests in the environment of the quickstart, then the end-to-end tests on TensorFlow 1.15.5
 # and 2.6.5 where this machine has Python 3.7 and 3.9. Arguments go to the first pytest run.
-# `scripts/twin_sweep.py --bundles build/test-cache` runs the kernels they made on the checking twin.
+# Then every kernel that these tests made runs on the checking twin and on the CPU against the
+# interpreter.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -41,6 +42,10 @@ for which in tf2 tf1; do
   mapfile -t files < <(cd "$ROOT" && grep -rl --include='test_*.py' 'pytest.mark.e2e' tests)
   run_pytest "$which" -m e2e "${files[@]}"
 done
+
+say "Kernels of these tests on the checking twin"
+(cd "$ROOT" && .venv/bin/python scripts/twin_sweep.py --faults --bundles "$AUTOFUSE_CACHE_DIR") ||
+  failed+=("kernels on the twin")
 
 say "Result"
 for line in "${skipped[@]+"${skipped[@]}"}"; do note "skipped $line"; done

@@ -2,6 +2,7 @@
 
 python scripts/twin_sweep.py                       everything (some tens of minutes)
 python scripts/twin_sweep.py --fuzz 20 --chips Ascend910B --dtypes float32
+python scripts/twin_sweep.py --part 2/7            the second of seven parts of it
 python scripts/twin_sweep.py --bundles DIR         the kernels that other runs left in their cache
 python scripts/twin_sweep.py --json
 
@@ -19,7 +20,7 @@ import json
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [ROOT, os.path.join(ROOT, "tests")]
@@ -29,10 +30,50 @@ from sweep.clusters import random_cases  # noqa: E402
 from sweep.patterns import PATTERNS, Case, case  # noqa: E402
 from sweep.runner import SHAPES, Outcome, Sweep  # noqa: E402
 
+from tf_autofuse.codegen.ascendc import AscendCSource, print_ascendc  # noqa: E402
 from tf_autofuse.errors import AutofuseError  # noqa: E402
+from tf_autofuse.kernel.text import parse_kernel  # noqa: E402
 from tf_autofuse.platforms import PLATFORMS  # noqa: E402
+from tf_autofuse.platforms import platform as find_platform  # noqa: E402
+from tf_autofuse.runtime.twin import build_together  # noqa: E402
 
 DTYPES = ("float32", "float16", "bfloat16")
+BATCH = 16
+"""Kernels compiled as one unit."""
+
+Row = Dict[str, Any]
+
+
+class Job:
+    """A kernel to sweep: its text, once it is there, and the rows of its runs."""
+
+    def __init__(self, name: str, chip: str, sizes: List[Any], make: Callable) -> None:
+        self.name, self.chip, self.sizes = name, chip, sizes
+        self.make = make
+        self.source: Optional[AscendCSource] = None
+        self.run: Callable[[Any], Outcome] = lambda size: self._made()(size)
+        self.error: Optional[AutofuseError] = None
+
+    def prepare(self) -> None:
+        """Schedule and print the kernel; a failure is kept for its rows."""
+        try:
+            self.source, self.run = self.make()
+        except AutofuseError as error:
+            self.error = error
+
+    def _made(self) -> Callable:
+        assert self.error is not None
+        raise self.error
+
+    def rows(self) -> Iterator[Row]:
+        """One row for each shape: case, chip, shape, numbers, and what is wrong, if anything."""
+        for size in self.sizes[: None if self.error is None else 1]:
+            row: Row = {"case": self.name, "chip": self.chip, "shape": "", "fault": ""}
+            try:
+                _note(row, self.run(size))
+            except AutofuseError as error:
+                row["fault"] = "{}: {}".format(type(error).__name__, error)
+            yield row
 
 
 def main(argv: List[str]) -> int:
@@ -43,20 +84,33 @@ def main(argv: List[str]) -> int:
     parser.add_argument("--shapes", default=",".join(SHAPES), help="of: " + ", ".join(SHAPES))
     parser.add_argument("--only", default="", help="only those whose name holds this text")
     parser.add_argument("--fuzz", type=int, default=200, help="number of random clusters")
+    parser.add_argument("--part", default="1/1", help="K/N: the K-th of N parts of all kernels")
     parser.add_argument("--json", action="store_true", help="one JSON object a kernel and shape")
+    parser.add_argument("--faults", action="store_true", help="show only what is wrong")
     parser.add_argument("--bundles", metavar="DIR", help="run the kernels below this folder")
     options = parser.parse_args(argv)
     jobs = _bundle_jobs(options.bundles) if options.bundles else _case_jobs(options)
+    part, parts = (int(word) for word in options.part.split("/"))
+    jobs = jobs[part - 1 :: parts]
+    batches = [jobs[at : at + BATCH] for at in range(0, len(jobs), BATCH)]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         rows = [
             row
-            for part in pool.map(lambda job: job(), jobs)
-            for row in _shown(part, options.json)
+            for batch in pool.map(sweep_batch, batches)
+            for row in _shown(batch, options)
         ]
     return _summary(rows)
 
 
-def _case_jobs(options: argparse.Namespace) -> List[Callable]:
+def sweep_batch(jobs: List[Job]) -> List[Row]:
+    """The rows of some kernels, which are compiled together."""
+    for job in jobs:
+        job.prepare()
+    build_together([(job.source.text, job.source.entry) for job in jobs if job.source])
+    return [row for job in jobs for row in job.rows()]
+
+
+def _case_jobs(options: argparse.Namespace) -> List[Job]:
     cases = [
         case(pattern, dtype)
         for pattern in PATTERNS
@@ -66,58 +120,43 @@ def _case_jobs(options: argparse.Namespace) -> List[Callable]:
     cases += [found for found in random_cases(options.fuzz) if options.only in found.name]
     shapes = options.shapes.split(",")
     return [
-        functools.partial(sweep_one, found, chip, shapes)
+        Job(found.name, chip, shapes, functools.partial(_make_case, found, chip))
         for chip in options.chips.split(",")
         for found in cases
         if found.name.rsplit(" ", 1)[1] in PLATFORMS[chip].dtypes
     ]
 
 
-def _bundle_jobs(folder: str) -> List[Callable]:
-    found = bundles.kernels(folder)
-    return [functools.partial(sweep_bundle, name, kernel) for name, kernel in found]
+def _make_case(found: Case, chip: str) -> Tuple[AscendCSource, Callable]:
+    sweep = Sweep(found, chip)
+    return sweep.source, sweep.run
 
 
-def sweep_bundle(name: str, kernel: Any) -> List[Dict[str, Any]]:
-    """Rows of a kernel from a bundle, one for each set of axis sizes."""
-    rows = []
-    for sizes in bundles.SIZES:
-        row = {"case": name, "chip": kernel.platform, "shape": "", "fault": ""}
-        try:
-            _note(row, bundles.run(name, kernel, sizes))
-        except AutofuseError as error:
-            row["fault"] = "{}: {}".format(type(error).__name__, error)
-        rows.append(row)
-    return rows
+def _bundle_jobs(folder: str) -> List[Job]:
+    return [
+        Job(name, chip, list(bundles.SIZES), functools.partial(_make_bundle, name, text))
+        for name, chip, text in bundles.kernels(folder)
+    ]
 
 
-def _note(row: Dict[str, Any], outcome: Outcome) -> None:
+def _make_bundle(name: str, text: str) -> Tuple[AscendCSource, Callable]:
+    kernel = parse_kernel(text)
+    source = print_ascendc(kernel, find_platform(kernel.platform))
+    return source, functools.partial(bundles.run, name, kernel, source)
+
+
+def _note(row: Row, outcome: Outcome) -> None:
     row.update(outcome._asdict())
     row["fault"] = "" if outcome.right else "wrong result"
     if outcome.right and not outcome.sparing:
         row["fault"] = "moves more than {:.2f} of the least".format(outcome.allowed)
 
 
-def sweep_one(found: Case, chip: str, shapes: List[str]) -> List[Dict[str, Any]]:
-    """One row a shape: case, chip, shape, error, ratio, and what is wrong, if anything."""
-    rows = []
-    sweep = None
-    for shape in shapes:
-        row: Dict[str, Any] = {"case": found.name, "chip": chip, "shape": shape, "fault": ""}
-        try:
-            sweep = sweep or Sweep(found, chip)
-            _note(row, sweep.run(shape))
-        except AutofuseError as error:
-            row["fault"] = "{}: {}".format(type(error).__name__, error)
-        rows.append(row)
-        if sweep is None:
-            break
-    return rows
-
-
-def _shown(rows: List[Dict[str, Any]], as_json: bool) -> List[Dict[str, Any]]:
+def _shown(rows: List[Row], options: argparse.Namespace) -> List[Row]:
     for row in rows:
-        if as_json:
+        if options.faults and not row["fault"]:
+            continue
+        if options.json:
             print(json.dumps(row, sort_keys=True))
         else:
             numbers = ""
@@ -130,7 +169,7 @@ def _shown(rows: List[Dict[str, Any]], as_json: bool) -> List[Dict[str, Any]]:
     return rows
 
 
-def _summary(rows: List[Dict[str, Any]]) -> int:
+def _summary(rows: List[Row]) -> int:
     faults = [row for row in rows if row["fault"]]
     print("{} runs, {} faults".format(len(rows), len(faults)), file=sys.stderr)
     for shape in sorted({row["shape"] for row in rows}):

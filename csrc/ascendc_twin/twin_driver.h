@@ -204,10 +204,11 @@ int32_t RunKernel(Entry entry, const AscendcTwinRun& run, AscendcTwinReport& rep
 
 }  // namespace ascendc_twin
 
-#define ASCENDC_TWIN_ENTRY(name)                                              \
-  extern "C" __attribute__((visibility("default"))) int32_t ascendc_twin_run( \
-      const AscendcTwinRun* run, AscendcTwinReport* report) {                 \
-    return ascendc_twin::RunKernel(&name, *run, *report);                     \
+#define ASCENDC_TWIN_ENTRY_AS(symbol, name)                                                     \
+  extern "C" __attribute__((visibility("default"))) int32_t symbol(const AscendcTwinRun* run,   \
+                                                                   AscendcTwinReport* report) { \
+    return ascendc_twin::RunKernel(&name, *run, *report);                                       \
   }
+#define ASCENDC_TWIN_ENTRY(name) ASCENDC_TWIN_ENTRY_AS(ascendc_twin_run, name)
 
 #endif  // ASCENDC_TWIN_DRIVER_H_

@@ -5,16 +5,15 @@ import os
 from typing import Iterator, Tuple
 
 import numpy as np
-from kernel_samples import make_inputs, sizes_of
+from kernel_samples import sizes_of
 from sweep.runner import Outcome, launch, relative_error
+from sweep.tables import random_inputs
 
 from tf_autofuse import build
-from tf_autofuse.codegen.ascendc import print_ascendc
+from tf_autofuse.codegen.ascendc import AscendCSource
 from tf_autofuse.codegen.host import print_host
 from tf_autofuse.kernel.ir import Kernel
-from tf_autofuse.kernel.text import parse_kernel
 from tf_autofuse.loop import interp
-from tf_autofuse.loop.ir import Inside, Load, LoopKernel
 from tf_autofuse.platforms import platform as find_platform
 from tf_autofuse.runtime.host import run_host
 
@@ -22,40 +21,26 @@ SIZES: Tuple[Tuple[int, ...], ...] = ((5, 3, 67, 2, 3), (1, 130, 4, 3, 2))
 """Sizes of the merged axes, first axis first."""
 
 
-def kernels(folder: str) -> Iterator[Tuple[str, Kernel]]:
-    """(name, kernel) of every bundle under `folder` that has Ascend C.
-
-    Kernels that move elements are left out: their run-time tables come from shapes, which a bundle
-    does not have; tests/codegen/test_moves.py runs those.
-    """
+def kernels(folder: str) -> Iterator[Tuple[str, str, str]]:
+    """(name, chip, text of the kernel) of every bundle under `folder` that has Ascend C."""
     for where, _, names in sorted(os.walk(folder)):
         if "kernel.txt" not in names or "kernel.cpp" not in names:
             continue
         with open(os.path.join(where, "kernel.json"), encoding="utf-8") as file:
-            key = json.load(file)["key"]
+            about = json.load(file)
         with open(os.path.join(where, "kernel.txt"), encoding="utf-8") as file:
-            kernel = parse_kernel(file.read())
-        if not _moves(kernel.loop):
-            yield key[:12], kernel
+            yield about["key"][:12], about["soc"], file.read()
 
 
-def _moves(loop: LoopKernel) -> bool:
-    return any(
-        isinstance(value, Inside) or isinstance(value, Load) and (value.moved or value.when)
-        for value in loop.body
-    )
-
-
-def run(name: str, kernel: Kernel, sizes_at: Tuple[int, ...]) -> Outcome:
+def run(name: str, kernel: Kernel, source: AscendCSource, sizes_at: Tuple[int, ...]) -> Outcome:
     """The kernel on the twin and on the CPU against the interpreter, axes of the given sizes."""
     loop = kernel.loop
     chip = find_platform(kernel.platform)
-    source = print_ascendc(kernel, chip)
     sizes = sizes_of(loop, *sizes_at)
-    inputs, strides = make_inputs(loop, sizes)
+    inputs, strides = random_inputs(loop, sizes)
     # Division of integers by zero is an error of the CPU kernel.
     inputs = [np.where(a == 0, 1, a).astype(a.dtype) if a.dtype.kind in "iu" else a for a in inputs]
-    want = interp.run(loop, inputs, sizes)
+    want = interp.run(loop, inputs, sizes, strides)
     on_twin = launch(kernel, source, chip, inputs, sizes, strides, want).outputs
     library = build.compile_host_kernel(print_host(kernel), key=name)
     shapes = [(array.shape, param.dtype) for array, param in zip(want, loop.outputs)]

@@ -324,7 +324,8 @@ def print_helpers(used: Iterable[str], numbers: Dict[str, int],
 
     `lacks` are the calls that the chip has not.
     """
-    texts, needs = _TEXTS, _NEEDS
+    texts: Tuple[Tuple[str, str], ...] = _TEXTS
+    needs = _NEEDS
     fixed: Dict[str, object] = dict(numbers, copy="AscendC::Copy", row_wise="rows * kWidth < cols")
     if "DataCopyPad" in lacks:
         names = [name for name, _ in BLOCK_TEXTS]

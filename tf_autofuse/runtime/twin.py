@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 import numpy as np
 
 from .. import build, paths
-from ..errors import AutofuseError
+from ..errors import AutofuseError, BuildError
 from .host import storage_dtype
 
 # -Og: a kernel runs a few times on small tensors, so the compiler's time is most of the cost. It
@@ -141,7 +141,10 @@ class _Report(ctypes.Structure):
     ]
 
 
+_TOGETHER = "twin_kernels.h"
+_SYMBOL = "ascendc_twin_run"
 _libraries: Dict[str, ctypes.CDLL] = {}
+_together: Dict[Tuple[str, str], Any] = {}
 
 
 def build_twin(source: str, entry: str) -> str:
@@ -150,16 +153,46 @@ def build_twin(source: str, entry: str) -> str:
     The text stands first in the unit, unchanged, so that its lines keep their numbers.
     """
     unit = '{}\n#include "twin_driver.h"\nASCENDC_TWIN_ENTRY({})\n'.format(source, entry)
+    return _build(unit, entry, "kernel_operator.h")
+
+
+def build_together(kernels: Sequence[Tuple[str, str]]) -> None:
+    """Compile several kernels, (text, entry) each, as one unit, and keep them for `run_twin`.
+
+    Most of the compiler's time goes into the twin, which they have in common. Each text stands
+    unchanged in a namespace of its own. Nothing happens when some text does not compile: it then
+    fails when it is run.
+    """
+    # Under a name of its own: a precompiled header counts for the first include only.
+    unit = ['#include "{}"\n'.format(_TOGETHER)]
+    for number, (source, entry) in enumerate(kernels):
+        name = "twin_{}_{}".format(number, entry)
+        unit.append(
+            '#define {0} {1}\nnamespace twin_{2} {{\n#line 1 "kernel {2}"\n{3}\n}}\n'
+            "#undef {0}\nASCENDC_TWIN_ENTRY_AS({1}_run, twin_{2}::{1})\n".format(
+                entry, name, number, source
+            )
+        )
+    try:
+        path = _build("".join(unit), "{} kernels".format(len(kernels)), _TOGETHER)
+    except BuildError:
+        return
+    for number, (source, entry) in enumerate(kernels):
+        _together[source, entry] = _load(path, "twin_{}_{}_run".format(number, entry))
+
+
+def _build(unit: str, label: str, first: str) -> str:
+    """The library of a unit whose first header, called `first`, is that of the twin."""
     folder = os.path.join(paths.csrc_dir(), "ascendc_twin")
     # The driver as well, for the unit includes it behind the kernel.
     names = [os.path.join(folder, name) for name in ("kernel_operator.h", "twin_driver.h")]
     header = "".join('#include "{}"\n'.format(name) for name in names)
     return build.build_library(
         unit,
-        label=entry,
+        label=label,
         flags=TWIN_FLAGS,
         include_dirs=(folder,),
-        header=("kernel_operator.h", header),
+        header=(first, header),
     )
 
 
@@ -184,7 +217,7 @@ def run_twin(
     the checks go by; names in its `lacks`, if it has one, are calls that the chip does not have.
     Raises TwinError for a broken rule, BuildError when the text does not compile.
     """
-    library = _load(build_twin(source, entry))
+    function = _together.get((source, entry)) or _load(build_twin(source, entry), _SYMBOL)
     arrays = [np.ascontiguousarray(array) for array in inputs]
     results = [np.empty(shape, storage_dtype(dtype)) for shape, dtype in outputs]
     sizes = [array.nbytes for array in arrays + results] + [workspace_bytes]
@@ -195,7 +228,7 @@ def run_twin(
     run, report, keep = _arguments(memory, starts, sizes, kinds, tiling)
     run.tiling_key, run.block_dim, run.check = tiling_key, block_dim, int(check)
     _describe(run, platform)
-    if library.ascendc_twin_run(ctypes.byref(run), ctypes.byref(report)) != 0:
+    if function(ctypes.byref(run), ctypes.byref(report)) != 0:
         raise TwinError(
             report.text.decode("utf-8", "replace"),
             report.rule.decode(),
@@ -243,12 +276,14 @@ def _describe(run: _Run, platform: Any) -> None:
     run.l2_bytes = getattr(platform, "l2_served_bytes", 0)
 
 
-def _load(path: str) -> ctypes.CDLL:
+def _load(path: str, symbol: str) -> Any:
+    """The function `symbol` of a library, which stays loaded."""
     library = _libraries.get(path)
     if library is None:
         library = _libraries[path] = ctypes.CDLL(path)
-        library.ascendc_twin_run.argtypes = [ctypes.POINTER(_Run), ctypes.POINTER(_Report)]
-    return library
+    function = getattr(library, symbol)
+    function.argtypes = [ctypes.POINTER(_Run), ctypes.POINTER(_Report)]
+    return function
 
 
 def _global_memory(sizes: Sequence[int]) -> Tuple[np.ndarray, List[int]]:
