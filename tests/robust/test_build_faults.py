@@ -86,6 +86,19 @@ def test_memory_limit(fake_compiler):
     assert "out of memory" in str(refused())
 
 
+@pytest.mark.parametrize("program", [process._PRLIMIT, "/nonexistent/prlimit"])
+def test_a_process_under_limits_of_its_own(program):
+    """As in the queue of a cluster: a limit cannot be raised, so the own one is kept."""
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_CPU, (40, 40))\n"
+        "from tf_autofuse.build import process\n"
+        "process._PRLIMIT = %r\n"
+        "print(process.run_tool(['sh', '-c', 'sleep 0.2; ulimit -t'], 500)[0])" % program
+    )
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, timeout=60)
+    assert done.stdout.split() == [b"40"]
+
+
 def test_limits_without_the_program_that_sets_them(monkeypatch):
     monkeypatch.setattr(process, "_PRLIMIT", "/nonexistent/prlimit")
     text, code = run_tool(["sh", "-c", "sleep 0.2; ulimit -v; ulimit -t"], 50, memory_mb=300)

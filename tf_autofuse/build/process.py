@@ -90,10 +90,16 @@ def run_parallel(function: Callable[[Any], Any], items: Sequence[Any]) -> List[A
 
 
 def _limits(seconds: float, memory_mb: int) -> Dict[str, int]:
-    """Resource limits by the names of prlimit(1)."""
+    """Resource limits by the names of prlimit(1), none above what this process itself is held to."""
     limits = {"cpu": int(seconds) + 1, "core": 0}
     if memory_mb:
         limits["as"] = memory_mb << 20
+    with contextlib.suppress(ImportError):
+        import resource
+
+        for name, value in limits.items():
+            hard = resource.getrlimit(getattr(resource, "RLIMIT_" + name.upper()))[1]
+            limits[name] = value if hard == resource.RLIM_INFINITY else min(value, hard)
     return limits
 
 
