@@ -160,4 +160,14 @@ AF_INLINE float math_reciprocal_grad(float y, float dy) {
   return (float)math_reciprocal_grad((double)y, (double)dy);
 }
 
+/* Variances; see tf_autofuse/codegen/host_moments.py. */
+AF_INLINE double square(double x) { return x * x; }
+AF_INLINE double finite_or_zero(double x) { return x - x == 0.0 ? x : 0.0; }
+/* The squares of n distances from the mean, from those of the distances from `first`. */
+AF_INLINE double sum_of_squares(double squares, double first, double sum, int64_t n) {
+  const double shift = sum / (double)n - first;
+  const double total = squares - (double)n * (shift * shift);
+  return total < 0.0 ? 0.0 : total;
+}
+
 #endif /* AUTOFUSE_HOST_VECTOR_MATH_H_ */

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from typing import Dict, List, Sequence
 
+from tf_autofuse.codegen.host_moments import join_moments
 from tf_autofuse.codegen.host_nest import NestPrinter
 from tf_autofuse.kernel.ir import Kernel
-from tf_autofuse.kernel.nest import Nest, needed, runtime_rows
+from tf_autofuse.kernel.nest import Nest, build_nests, needed, runtime_rows
 from tf_autofuse.loop.ir import Load, LoopKernel, Map, Place, unit_axis
 from tf_autofuse.loop.ops import REFUSING
 from tf_autofuse.loop.text import print_loop
@@ -40,12 +41,14 @@ def print_host(kernel: Kernel) -> str:
 
 def print_nests(loop: LoopKernel, nests: Sequence[Nest]) -> str:
     """The complete source of a loop kernel that was cut into `nests`, as `print_host`."""
-    printers = [NestPrinter(loop, nest, i) for i, nest in enumerate(nests)]
+    # No names of the graph: equal structures must give equal sources to the build cache.
+    head = "".join("// " + line + "\n" for line in print_loop(loop).splitlines())
+    loop, means = join_moments(loop)
+    printers = [NestPrinter(loop, nest, i, means)
+                for i, nest in enumerate(build_nests(loop) if means else nests)]
     reused = reused_inputs(loop, nests)
     for printer in printers:
         printer.reused = reused
-    # No names of the graph: equal structures must give equal sources to the build cache.
-    head = "".join("// " + line + "\n" for line in print_loop(loop).splitlines())
     includes = "".join('#include "%s"\n' % name for name in
                        _HEADERS)
     parts = [head + "\n" + includes]

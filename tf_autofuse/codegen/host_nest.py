@@ -22,8 +22,8 @@ MAX_PHASES = 4
 class NestPrinter(WalkPrinter):
     """Prints nest number `number` of `loop` as `static void nest<number>(...)`."""
 
-    def __init__(self, loop: LoopKernel, nest: Nest, number: int) -> None:
-        super().__init__(loop, nest)
+    def __init__(self, loop: LoopKernel, nest: Nest, number: int, means: Dict[str, str]) -> None:
+        super().__init__(loop, nest, means)
         self.number = number
         self.level = levels(loop)
         last = nest.passes[-1]
@@ -141,6 +141,8 @@ class NestPrinter(WalkPrinter):
         self._outer_values(targets)
         for value in reduces:
             self._declare(value)
+            if value.name in self.means:
+                self._first_operand(value)
         self.parked = self._parked_values(number, targets)
         guarded = self.phases > 0
         if guarded:
@@ -204,6 +206,25 @@ class NestPrinter(WalkPrinter):
         self.put("%s acc%d[MAX_TILE];" % (acc.c_type, at))
         self.put("for (int64_t i = 0; i < x1 - x0; ++i) acc%d[i] = %s;" % (at, acc.start))
 
+    def _first_operand(self, value: Reduce) -> None:
+        """What a variance subtracts from its operand: the first one of the kept point."""
+        first, at = "first%d" % self.index[value.name], self.point[self.nest.inner]
+        is_array = self._is_array(value)
+        self.put("double %s%s = {};" % (first, "[MAX_TILE]" if is_array else ""))
+        self.open("if (%s > 0) {" % " * ".join(self.size[axis] for axis in value.over))
+        for axis in value.over:
+            self.put("const int64_t %s = 0;" % self.point[axis])
+        if is_array:
+            self._open_loop(self.nest.inner, "#pragma omp simd")
+        for needs in needed(self.loop, [value.operand], frozenset(self.known)):
+            if not self.is_inline(needs):
+                self.define(needs)
+        slot = "%s[%s - x0]" % (first, at) if is_array else first
+        self.put("%s = finite_or_zero(%s);" % (slot, self.expr(value.operand)))
+        if is_array:
+            self.close()
+        self.close()
+
     def _exchange(self, number: int, reduces: List[Reduce]) -> None:
         """Write this chunk's partial results, or join those of all chunks."""
         for value in reduces:
@@ -245,14 +266,23 @@ class NestPrinter(WalkPrinter):
         acc, at = Accumulator(value), self.index[value.name]
         self.known.add(value.name)
         count = " * ".join(self.size[axis] for axis in value.over)
+        slot = "acc%d"
         if self._is_array(value):
-            slot = "acc%d[%s - x0]" % (at, self.point[self.nest.inner])
-            self.bound[value.name] = acc.result(slot, count)
-            return
-        if not self.phases:
+            slot = "acc%%d[%s - x0]" % self.point[self.nest.inner]
+        elif not self.phases:
             self._settle(value)
-        self.put("const %s %s = %s;" % (self.c_type(value), self.var(value),
-                                        acc.result("acc%d" % at, count)))
+        if value.name in self.means:
+            total = "sum_of_squares(%s, %s, %s, %s)" % (
+                slot % at, slot.replace("acc", "first") % at,
+                slot % self.index[self.means[value.name]], count)
+            result = "(float)%s" % (
+                "(%s / (double)(%s))" % (total, count) if value.op == "mean" else total)
+        else:
+            result = acc.result(slot % at, count)
+        if self._is_array(value):
+            self.bound[value.name] = result
+        else:
+            self.put("const %s %s = %s;" % (self.c_type(value), self.var(value), result))
 
     def _after(self, number: int, step: Pass) -> None:
         """Values of the kept domain that the finished reductions allow, and their stores."""

@@ -29,9 +29,10 @@ SHORT_COSTLY_RUN = 16
 class WalkPrinter(ValuePrinter):
     """Prints walks over the axes inside one kept point of `nest`."""
 
-    def __init__(self, loop: LoopKernel, nest: Nest) -> None:
+    def __init__(self, loop: LoopKernel, nest: Nest, means: Dict[str, str]) -> None:
         super().__init__(loop)
         self.nest = nest
+        self.means = means  # variances, with their means
         self.outer = len(nest.outer_kept)
         self.parked: Dict[str, int] = {}  # values that are written to the place of a later store
         self.lane = ""  # the subscript of the lane that the current loop adds to
@@ -218,7 +219,7 @@ class WalkPrinter(ValuePrinter):
                 self.define(value)
             for total in reduces:
                 acc, at = Accumulator(total), self.index[total.name]
-                other = acc.operand(self.wide(total.args[0]))
+                other = self._operand(total)
                 self.put("t%d = %s;" % (at, acc.combine("t%d" % at, other)))
             self.close()
         for total in reduces:
@@ -256,7 +257,7 @@ class WalkPrinter(ValuePrinter):
 
     def _accumulate(self, value: Reduce) -> None:
         acc, at = Accumulator(value), self.index[value.name]
-        other = acc.operand(self.wide(value.args[0]))
+        other = self._operand(value)
         self.put("const %s x%d = %s;" % (acc.c_type, at, other))
         other = "x%d" % at
         if self._is_array(value):
@@ -269,6 +270,14 @@ class WalkPrinter(ValuePrinter):
         self.put("%s = %s;" % (slot, acc.vector_step(slot, other)))
         if acc.needs_flag:
             self.put("%s |= %s != %s;" % (flag, other, other))
+
+    def _operand(self, value: Reduce) -> str:
+        """What is added to the accumulator at the current point."""
+        text = Accumulator(value).operand(self.wide(value.operand))
+        if value.name not in self.means:
+            return text
+        at = "[%s - x0]" % self.point[self.nest.inner] if self._is_array(value) else ""
+        return "square(%s - first%d%s)" % (text, self.index[value.name], at)
 
     def _reduction(self, name: str) -> Reduce:
         value = self.by_name[name]
