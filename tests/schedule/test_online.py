@@ -93,6 +93,22 @@ def test_special_values(pattern):
         np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
 
 
+def test_a_sum_that_overflows():
+    """The mean is then infinite, and so is the variance; with an infinite value it is NaN."""
+    def change(inputs):
+        x = inputs[0]
+        x *= 0.0
+        x[0] = 3e38
+        x[1, 45:] = -3e38
+        x[2, :2] = 3e38
+        x[3] = 3e38
+        x[3, 48] = np.inf
+        x[4, 1] = np.inf
+
+    for got, _ in list(all_variants(moments, "float32", change))[1::3]:
+        np.testing.assert_array_equal(got[:, 0], [np.inf, np.inf, np.inf, np.nan, np.nan])
+
+
 def test_no_point_at_all():
     for got, want in all_variants(log_sum_exp, "float32", cols=0):
         np.testing.assert_array_equal(got, want)

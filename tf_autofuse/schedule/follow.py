@@ -7,6 +7,10 @@ parts of a split are combined by the same moves.
 
 Sums carry what their additions have lost (Neumaier), so that many tiles cost no digits. Powers are
 taken of the float32 difference, whatever narrow types the operators between round to.
+
+A sum may overflow, so that a mean is infinite though all values are finite. From then on powers of
+the differences are infinite as well, which a tile shows: sums need not move by an infinite distance.
+Parts that are combined have to, as their own means may be finite.
 """
 from __future__ import annotations
 
@@ -109,7 +113,10 @@ class Follower:
             follow = family.follow
             delta = {name: self._do("sub", pieces[("reference", name)], b.home[name])
                      for name in follow.references}
-            moved = self._move(family, self._distance(follow, delta), pieces)
+            same = b.new("mask", b.shape_of(b.home[follow.references[0]]))
+            b.scope.append(Compute("eq", same, (pieces[("reference", follow.references[0])],
+                                                b.home[follow.references[0]])))
+            moved = self._move(family, self._distance(follow, delta), pieces, same)
             for key, buffer in moved.items():
                 self._grow(key, buffer)
 
@@ -131,9 +138,7 @@ class Follower:
         if key not in self.lost:
             return total
         # Of an infinite sum nothing can be lost.
-        whole = self._do("sub", total, total)
-        finite = self.builder.new("mask", self.builder.shape_of(total))
-        self.builder.scope.append(Compute("eq", finite, (whole, whole)))
+        finite = self._finite(total)
         return self._do("select", finite, self._do("add", total, self.lost[key]), total)
 
     def _grow(self, key: Key, part: str) -> None:
@@ -180,12 +185,14 @@ class Follower:
             self.delta[name] = self._do("sub", old, b.home[name])
             self._do("muls", b.home[name], into=old, scalar=1)
         by = self._distance(family.follow, self.delta)
+        finite = self._finite(by) if family.follow.rule == "power" else ""
         for degree, key in family.sums:
             if family.follow.rule == "exp":
                 for sums in (self.carried, self.lost):
                     self._do("mul", sums[key], by, into=sums[key])
             elif degree > 0:
-                self._grow(key, self._horner(family, degree, by, self.carried))
+                step = self._horner(family, degree, by, self.carried)
+                self._grow(key, self._do("selects", finite, step, scalar=0.0))
 
     def _distance(self, follow: Follow, delta: Dict[str, str]) -> str:
         """How far c has moved, the other way for the negative of u - c; for exp the factor."""
@@ -196,16 +203,28 @@ class Follower:
             return self._do("exp", total)
         return self._do("muls", total, scalar=-1.0) if follow.reverse else total
 
-    def _move(self, family: Family, by: str, sums: Dict[Key, str]) -> Dict[Key, str]:
-        """The sums of a part after a move of the reference."""
+    def _finite(self, buffer: str) -> str:
+        """The mask of finite elements."""
+        zero = self._do("sub", buffer, buffer)
+        finite = self.builder.new("mask", self.builder.shape_of(buffer))
+        self.builder.scope.append(Compute("eq", finite, (zero, zero)))
+        return finite
+
+    def _move(self, family: Family, by: str, sums: Dict[Key, str], same: str) -> Dict[Key, str]:
+        """The sums of a part after a move of the reference, which may still be the `same`."""
         moved = {}
+        finite = self._finite(by) if family.follow.rule == "power" else ""
         for degree, key in family.sums:
             if family.follow.rule == "exp":
                 moved[key] = self._do("mul", sums[key], by)
             elif degree == 0:
                 moved[key] = sums[key]
             else:
-                step = self._horner(family, degree, by, sums)
+                power = by
+                for _ in range(1, degree):
+                    power = self._do("mul", power, by)
+                power = self._do("select", same, self._fill(0.0), power)
+                step = self._do("select", finite, self._horner(family, degree, by, sums), power)
                 moved[key] = self._do("add", sums[key], step)
         return moved
 
