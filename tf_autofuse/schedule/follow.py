@@ -113,10 +113,7 @@ class Follower:
             follow = family.follow
             delta = {name: self._do("sub", pieces[("reference", name)], b.home[name])
                      for name in follow.references}
-            same = b.new("mask", b.shape_of(b.home[follow.references[0]]))
-            b.scope.append(Compute("eq", same, (pieces[("reference", follow.references[0])],
-                                                b.home[follow.references[0]])))
-            moved = self._move(family, self._distance(follow, delta), pieces, same)
+            moved = self._move(family, self._distance(follow, delta), pieces)
             for key, buffer in moved.items():
                 self._grow(key, buffer)
 
@@ -210,10 +207,14 @@ class Follower:
         self.builder.scope.append(Compute("eq", finite, (zero, zero)))
         return finite
 
-    def _move(self, family: Family, by: str, sums: Dict[Key, str], same: str) -> Dict[Key, str]:
-        """The sums of a part after a move of the reference, which may still be the `same`."""
-        moved = {}
-        finite = self._finite(by) if family.follow.rule == "power" else ""
+    def _move(self, family: Family, by: str, sums: Dict[Key, str]) -> Dict[Key, str]:
+        """The sums of a part after a move of the reference."""
+        moved, b = {}, self.builder
+        finite = same = ""
+        if family.follow.rule == "power":
+            name = family.follow.references[0]
+            finite, same = self._finite(by), b.new("mask", b.shape_of(by))
+            b.scope.append(Compute("eq", same, (sums[("reference", name)], b.home[name])))
         for degree, key in family.sums:
             if family.follow.rule == "exp":
                 moved[key] = self._do("mul", sums[key], by)
