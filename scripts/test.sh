@@ -21,27 +21,47 @@ run_pytest() {
     failed+=("$which")
 }
 
+# End-to-end tests of every TensorFlow in `older`; fails when one of them does.
+test_older() {
+  local which files
+  # Only the files with such tests: the others may need packages that old Pythons lack.
+  mapfile -t files < <(cd "$ROOT" && grep -rl --include='test_*.py' 'pytest.mark.e2e' tests)
+  failed=()
+  for which in "${older[@]+"${older[@]}"}"; do
+    say "End-to-end tests, $(tf_version "$which")"
+    run_pytest "$which" -m e2e "${files[@]}"
+  done
+  ((${#failed[@]} == 0))
+}
+
 say "Environment latest"
 setup_tf latest
 ensure_browser
-say "All tests, $(tf_version latest)"
-run_pytest latest tests "$@"
-
+older=()
 for which in tf2 tf1; do
   if ! tf_python "$which" >/dev/null; then
     skipped+=("$which: $(missing_python "$which")")
     continue
   fi
   say "Environment $which"
-  if ! (setup_tf "$which"); then
+  if (setup_tf "$which"); then
+    older+=("$which")
+  else
     failed+=("$which set-up")
-    continue
   fi
-  say "End-to-end tests, $(tf_version "$which")"
-  # Only the files with such tests: the others may need packages that old Pythons lack.
-  mapfile -t files < <(cd "$ROOT" && grep -rl --include='test_*.py' 'pytest.mark.e2e' tests)
-  run_pytest "$which" -m e2e "${files[@]}"
 done
+
+# Beside the tests of the current TensorFlow: no run keeps two cores busy.
+older_log="$ROOT/build/test-older.log"
+mkdir -p "$ROOT/build"
+test_older >"$older_log" 2>&1 &
+older_tests=$!
+trap 'kill "$older_tests" 2>/dev/null || true' EXIT
+say "All tests, $(tf_version latest)"
+run_pytest latest tests "$@"
+wait "$older_tests" || failed+=("older TensorFlow")
+trap - EXIT
+cat "$older_log"
 
 say "Kernels of these tests on the checking twin"
 (cd "$ROOT" && .venv/bin/python scripts/twin_sweep.py --faults --bundles "$AUTOFUSE_CACHE_DIR") ||
