@@ -120,8 +120,9 @@ def test_the_extension_in_tensorflow(tmp_path, monkeypatch):
     command = ["env", "LD_PRELOAD=" + preloaded, sys.executable, "-m", "pytest", "-q"]
     # Freed memory waits long before it is used again, so that nothing can be said of its amount;
     # scripts are other processes.
-    command += ["-p", "no:cacheprovider", "-p", "sanitized_shim", "-k", "not resident and not script"]
-    output, code = run_tool(FIXED + command + [os.path.join(ROOT, "tests", "tf_op")], 600.0)
+    command += ["-p", "no:cacheprovider", "-p", "sanitized_shim"]
+    command += ["-k", "not resident and not script", os.path.join(ROOT, "tests", "tf_op")]
+    output, code = run_tool(FIXED + command, 600.0)
     assert code == 0 and " passed" in output, output
     assert "Sanitizer" not in output and "runtime error" not in output, output
 

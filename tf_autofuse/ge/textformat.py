@@ -12,8 +12,11 @@ from typing import Callable, Dict, List
 
 from google.protobuf import text_format
 from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError
 
 from tf_autofuse.errors import DumpError
+from tf_autofuse.ge import plaintext
+from tf_autofuse.ge.plaintext import is_repeated
 
 _ESCAPES = {10: "\\n", 13: "\\r", 9: "\\t", 34: '\\"', 39: "\\'", 92: "\\\\"}
 _BYTE_TEXT = [
@@ -73,7 +76,7 @@ class _Printer:
             if field.cpp_type == FieldDescriptor.CPPTYPE_ENUM:
                 names = field.enum_type.values_by_number
                 scalar = lambda number: names[number].name if number in names else str(number)  # noqa: E731
-            kind = self._kinds[field.full_name] = (_is_map(field), _is_repeated(field), scalar)
+            kind = self._kinds[field.full_name] = (_is_map(field), is_repeated(field), scalar)
         return kind
 
     def message(self, message, indent: str) -> None:
@@ -101,12 +104,6 @@ class _Printer:
             self.lines.append(indent + "}")
 
 
-def _is_repeated(field) -> bool:
-    if hasattr(type(field), "is_repeated"):  # `label` is on its way out
-        return field.is_repeated
-    return field.label == FieldDescriptor.LABEL_REPEATED
-
-
 def to_text(message) -> str:
     """`message` as text, fields by number, map entries by key."""
     printer = _Printer()
@@ -119,6 +116,11 @@ _MAX_REASON = 300  # the reason may quote a word as long as the file
 
 def parse_text(text: str, message, path: str = ""):
     """Fill `message` from `text` and return it; DumpError with `path` and line when damaged."""
+    try:
+        message.ParseFromString(plaintext.encode(text, message.DESCRIPTOR))
+        return message
+    except (plaintext.NotPlain, DecodeError):
+        message.Clear()
     try:
         return text_format.Parse(text, message)
     except text_format.ParseError as error:
