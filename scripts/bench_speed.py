@@ -2,6 +2,7 @@
 
 TF/ours and XLA/ours above 1 mean that ours is faster; ours/copy compares with numpy copying as
 many bytes as the case must read and write. A copy runs on one thread, whatever --threads says.
+`empty` is a call of a function that does nothing: below it no fused op can come.
 """
 
 from __future__ import annotations
@@ -105,8 +106,8 @@ def _measure(case: Any, size: int, dynamic: bool, options: argparse.Namespace) -
     inputs = bench_cases.inputs_of(case, size)
     signature = bench_cases.signature_of(case, size, dynamic)
 
-    def contender(**how: Any) -> Callable[[], Any]:
-        function = tf.function(case.function, input_signature=signature, **how)
+    def contender(body: Any = case.function, **how: Any) -> Callable[[], Any]:
+        function = tf.function(body, input_signature=signature, **how)
         call = function.get_concrete_function()
         call(*inputs)
         return lambda: call(*inputs)
@@ -114,7 +115,7 @@ def _measure(case: Any, size: int, dynamic: bool, options: argparse.Namespace) -
     # The hook stays, only fusing is off: what carries the call is the same for all of them.
     tf_autofuse.enable()
     tf_autofuse.enable("--enable_autofuse=false")
-    calls = {"tf": contender()}
+    calls = {"tf": contender(), "empty": contender(lambda *inputs: tf.identity(inputs[0]))}
     if not options.no_xla:
         calls["xla"] = contender(jit_compile=True)
     tf_autofuse.enable()
@@ -188,10 +189,10 @@ def geomeans(rows: Sequence[Row]) -> Dict[str, Dict[str, float]]:
 def _print_row(row: Row, first: bool) -> None:
     titles = ["%s/%s" % pair for pair in RATIOS]
     if first:
-        heads = ("case", "size", "shapes", "threads", "ours us")
-        print("%-18s %5s %-8s %7s %10s" % heads + "".join("%15s" % title for title in titles))
-    text = "%-18s %5d %-8s %7d %10.1f" % (
-        row["case"], row["size"], row["shapes"], row["threads"], row["ours_us"],
+        heads = ("case", "size", "shapes", "threads", "ours us", "empty us")
+        print("%-18s %5s %-8s %7s %10s %8s" % heads + "".join("%15s" % title for title in titles))
+    text = "%-18s %5d %-8s %7d %10.1f %8.1f" % (
+        row["case"], row["size"], row["shapes"], row["threads"], row["ours_us"], row["empty_us"],
     )
     text += "".join("%15s" % _number(_ratio(row, *pair)) for pair in RATIOS)
     print(text + ("" if row["fused"] else "   not fused"), flush=True)

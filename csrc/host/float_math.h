@@ -200,8 +200,7 @@ AF_INLINE float math_log(float x) {
 
 AF_INLINE float math_log1p(float x) {
   const float u = 1.0f + x;
-  const float tail = x < 1.0f ? (1.0f - u) + x : (x - u) + 1.0f;
-  const Pair y = log_of_sum(u, tail, 0.0f);
+  const Pair y = log_of_sum(u, x - (u - 1.0f), 0.0f); /* exact below 2^24, where it matters */
   float r = __builtin_copysignf(y.hi + y.lo, x);
   r = x < __builtin_inff() ? r : x;
   r = x == -1.0f ? -__builtin_inff() : r;
@@ -268,7 +267,7 @@ AF_INLINE float math_erfc(float x) {
   const float a = __builtin_fabsf(x);
   const float rest = 1.0f - x;
   const float near = rest + fma_of(-x, erf_excess(x * x), (1.0f - rest) - x);
-  const float c = clamp(a, 0.75f, 10.2f);
+  const float c = a > 10.2f ? 10.2f : a;
   const float d = c + 2.0f;
   const float u = 1.0f / d;
   const float u_rest = fma_of(-u, d, 1.0f) - u * (c - (d - 2.0f));
@@ -297,7 +296,7 @@ AF_INLINE float math_erfc(float x) {
   const float y_lo = fma_of(e, q, q - y) + fma_of(e_lo, q, fma_of(e, q_lo, q_lo));
   const float tail = (y + y_lo) * power_of_two(k < -127 ? -127 : k);
   const float far = x < 0.0f ? 2.0f - tail : tail;
-  return a < 0.75f ? near : (x != x ? x : far);
+  return a < 0.75f ? near : far;
 }
 
 #endif /* AF_HAS_FMA */
