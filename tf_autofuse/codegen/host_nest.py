@@ -7,6 +7,7 @@ later phase starts by joining the partial results of all chunks.
 """
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Dict, List, Sequence, Set
 
 from tf_autofuse.codegen.host_reduce import Accumulator
@@ -17,6 +18,11 @@ from tf_autofuse.loop.ir import LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import HEAVY
 
 MAX_PHASES = 4
+
+# Rows below this size are computed side by side, and those with costly math or with a maximum,
+# which looks for NaN in every lane.
+FEW = 8
+FEW_COSTLY = 16
 
 
 class NestPrinter(WalkPrinter):
@@ -33,6 +39,7 @@ class NestPrinter(WalkPrinter):
         self.places: Set[int] = set()  # stores whose memory keeps a value for the last pass
         reduces = any(step.reduces for step in nest.passes)
         self.tiled = nest.inner_kept and (reduces or bool(self.held))
+        self.few = self._few()
 
     def _held_values(self) -> List[Value]:
         """Costly values along the kept inner axis alone: every row uses them, so a block computes
@@ -72,12 +79,45 @@ class NestPrinter(WalkPrinter):
         self._prologue()
         if self.held:
             self._hold()
-        self.open("for (int64_t o = o0; o < o1; ++o%s) {" % self._advance())
-        for number, step in enumerate(self.nest.passes):
-            self._pass(number, step)
+        if self.few:
+            self._rows_side_by_side()
+        self.open("for (%s; o < o1; ++o%s) {" % ("" if self.few else "int64_t o = o0",
+                                                 self._advance()))
+        self._passes()
         self.close()
         self.close()
         return "\n".join(self.lines) + "\n"
+
+    def _passes(self) -> None:
+        for number, step in enumerate(self.nest.passes):
+            self._pass(number, step)
+
+    def _few(self) -> int:
+        """Below how many elements rows are computed side by side; 0 for never."""
+        nest = self.nest
+        if len(nest.kept) != 1 or nest.inner_kept or nest.reduced != (nest.inner,):
+            return 0
+        reduces = [self._reduction(name) for step in nest.passes for name in step.reduces]
+        values = needed(self.loop, [value.operand for value in reduces])
+        dear = self._is_costly(values) or any(Accumulator(value).needs_flag for value in reduces)
+        return FEW_COSTLY if dear else FEW
+
+    def _rows_side_by_side(self) -> None:
+        """Rows of a few elements go through the nest many at a time, one in each lane."""
+        nest = self.nest
+        turned = replace(nest, axes=nest.reduced + nest.kept)
+        rows = NestPrinter(self.loop, turned, self.number, self.means)
+        rows.phases, rows.grouping = 0, False
+        self.put("int64_t o = o0;")
+        self.open("if (%s < %d && !split) {" % (self.size[nest.inner], self.few))
+        self.open("for (; o + SIDE_ROWS <= o1; o += SIDE_ROWS) {")
+        rows.indent = self.indent
+        rows.put("const int64_t x0 = o, x1 = o + SIDE_ROWS;")
+        rows._passes()
+        self.lines += rows.lines
+        self.close()
+        self.put("%s = o;" % self.point[nest.kept[0]])
+        self.close()
 
     # The frame: which part of the nest a block is
 

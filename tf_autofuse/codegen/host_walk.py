@@ -35,6 +35,8 @@ class WalkPrinter(ValuePrinter):
         self.means = means  # variances, with their means
         self.outer = len(nest.outer_kept)
         self.parked: Dict[str, int] = {}  # values that are written to the place of a later store
+        self.few = 0  # rows of fewer elements do not come to the walk one by one
+        self.grouping = True  # whether rows may go into accumulators in groups
         self.lane = ""  # the subscript of the lane that the current loop adds to
 
     def _walk(self, targets: List[str], reduces: List[Reduce], stores: Sequence[int]) -> None:
@@ -83,7 +85,9 @@ class WalkPrinter(ValuePrinter):
         halves = any(isinstance(v, Load) and self.is_half_run(v, axis) for v in values)
         if halves or any(self.is_packed(n, axis) for n in stores):
             return 0
-        return SHORT_COSTLY_RUN if costly else SHORT_RUN
+        if costly:
+            return 0 if self.few else SHORT_COSTLY_RUN
+        return SHORT_RUN
 
     @staticmethod
     def _is_costly(values: Sequence[Value]) -> bool:
@@ -195,7 +199,7 @@ class WalkPrinter(ValuePrinter):
     def _is_grouped(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
                     stores: Sequence[int]) -> bool:
         """Whether several rows can be added to the accumulators of a tile in one go."""
-        return (bool(reduces) and not stores and not lines.get(depth)
+        return (self.grouping and bool(reduces) and not stores and not lines.get(depth)
                 and self.nest.order[depth] in self.nest.reduced
                 and all(self._is_array(v) for v in reduces)
                 and all(self.nest.depth(self.by_name[v.operand]) == depth + 1 for v in reduces)
