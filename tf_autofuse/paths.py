@@ -1,6 +1,7 @@
 """Where the package keeps its data: in a checkout beside the package, installed inside it."""
 import os
 
+_MOST_TEXT = 64 << 20
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -25,6 +26,19 @@ def passes_dir() -> str:
 def csrc_dir() -> str:
     """The C++ sources and headers: core/, tf/, host/, ascendc_twin/."""
     return _data_dir("csrc")
+
+
+def read_text(path: str) -> str:
+    """A text file of at most 64 MiB, more than any that a person or this package writes.
+
+    ValueError for a larger one, one without end, or what is no UTF-8; OSError when it cannot be
+    read.
+    """
+    with open(path, "rb") as file:
+        data = file.read(_MOST_TEXT + 1)
+    if len(data) > _MOST_TEXT:
+        raise ValueError("larger than {} MiB".format(_MOST_TEXT >> 20))
+    return data.decode("utf-8")
 
 
 def cache_dir() -> str:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Dict, FrozenSet, Tuple
 
 from tf_autofuse.errors import ScheduleError
+from tf_autofuse.paths import read_text
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,8 @@ _CLASSES = {
     "power": "long_math", "fmod": "long_math",
 }
 """Cost class of an instruction; comparisons end in the name of the compare, the rest is binary."""
+_MOST_CYCLES = 1e12  # a larger cost is none
+_MOST_REASON = 300
 _COMPARES = ("lt", "gt", "le", "ge", "eq", "ne")
 
 _ALL_TYPES = frozenset(("float16", "bfloat16", "float32", "int8", "uint8", "int16", "int32",
@@ -210,13 +213,17 @@ def calibration_path(name: str) -> str:
 def _calibrated(row: Platform, path: str, mtime: int, size: int) -> Platform:
     """`row` with the costs in `path`; the last two arguments tell one version of it from others."""
     try:
-        with open(path, encoding="utf-8") as file:
-            return read_row(row, json.load(file))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return read_row(row, json.loads(read_text(path)))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         text = "%s has no costs of %s: %s; write it anew or unset %s"
+        reason = str(error)[:_MOST_REASON]
         raise ScheduleError(
-            text % (path, row.name, error, PLATFORM_DIR), stage="platform"
+            text % (path, row.name, reason, PLATFORM_DIR), stage="platform"
         ) from None
+
+
+def _is_cost(number: Any) -> bool:
+    return type(number) in (int, float) and 0 <= number < _MOST_CYCLES
 
 
 def read_row(row: Platform, values: Dict[str, Any]) -> Platform:
@@ -227,7 +234,7 @@ def read_row(row: Platform, values: Dict[str, Any]) -> Platform:
     if unknown:
         raise ValueError("no such cost: %s" % ", ".join(sorted(unknown)))
     numbers = [*values["costs"].values(), values["load"], values["store"]]
-    if not all(float(number) >= 0 for entry in numbers for number in entry):
+    if not all(_is_cost(number) for entry in numbers for number in entry):
         raise ValueError("a cost is negative or no number")
     costs = dict(row.costs, **{name: Cost(*entry) for name, entry in values["costs"].items()})
     load, store = CopyCost(*values["load"]), CopyCost(*values["store"])

@@ -12,7 +12,7 @@ import os
 import re
 from typing import Any, Dict, List, Optional, Sequence
 
-from tf_autofuse import flags
+from tf_autofuse import flags, paths
 from tf_autofuse.autofuse.kernels import ASCENDC_FILE, HOST_FILE, KernelPlan, debug_root
 from tf_autofuse.autofuse.replace import host_desc
 from tf_autofuse.build import compile_log
@@ -48,8 +48,10 @@ def with_own_source(plan: KernelPlan, title: str) -> KernelPlan:
     for name in (HOST_FILE, ASCENDC_FILE):
         path = os.path.join(folder, name)
         if name in files and os.path.isfile(path):
-            with open(path, encoding="utf-8") as file:
-                files[name] = file.read()
+            try:
+                files[name] = paths.read_text(path)
+            except (OSError, ValueError) as error:
+                warn_once(("replace", path), "{} is not taken: {}".format(path, error))
     changed = [name for name in sorted(files) if files[name] != plan.files[name]]
     if not changed:
         return plan

@@ -27,6 +27,7 @@ from tf_autofuse.bundle.sources import (
 from tf_autofuse.errors import BuildError
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.kernel.text import parse_kernel
+from tf_autofuse.paths import read_text
 
 DESCRIPTION, CHECKSUMS = "kernel.json", "SHA256SUMS"
 KERNEL, DEVICE, TILING = "kernel.cpp", "device_kernel.cpp", "tiling.cpp"
@@ -63,14 +64,20 @@ def complete(folder: str, spec: str, soc: str, binaries: bool = True) -> Dict[st
 
 
 def read_kernel(folder: str) -> Kernel:
-    """The kernel IR of a bundle."""
-    return parse_kernel(_read(folder, "kernel.txt"))
+    """The kernel IR of a bundle; BuildError or IRError when it is damaged."""
+    try:
+        return parse_kernel(_read(folder, "kernel.txt"))
+    except ValueError as error:
+        raise BuildError("%s: no description of a kernel: %s" % (folder, error)) from None
 
 
 def read_description(folder: str) -> Dict[str, Any]:
     """kernel.json of a bundle; BuildError when it is damaged."""
     try:
-        return json.loads(_read(folder, DESCRIPTION))
+        description = json.loads(_read(folder, DESCRIPTION))
+        if not isinstance(description, dict):
+            raise ValueError("no object")
+        return description
     except (OSError, ValueError, RecursionError) as error:
         raise BuildError("%s: no description of a kernel: %s" % (folder, error)) from None
 
@@ -179,5 +186,4 @@ def _digest(path: str) -> str:
 
 
 def _read(folder: str, name: Optional[str]) -> str:
-    with open(os.path.join(folder, str(name)), encoding="utf-8") as file:
-        return file.read()
+    return read_text(os.path.join(folder, str(name)))

@@ -10,22 +10,23 @@ from tf_autofuse.errors import AutofuseError, DumpError
 from tf_autofuse.ge.graph import Graph, GraphData
 from tf_autofuse.ge.node import NodeData
 from tf_autofuse.ge.tensor import TensorDesc
+from tf_autofuse.paths import read_text
 from tf_autofuse.report.document import Content, Pair
 from tf_autofuse.verify import graph_pairs, verify_dumps
 from tf_autofuse.verify.structure import FUSED_TYPE, original_names, original_types
 
 _TEXTS = {"kernels": ("name", "key", "source"), "unfused": ("node", "op_type", "code", "reason")}
+_NO_REPORT = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
 _FROM_DUMP = "Reasons are worked out from the dump, which may hold no constants."
 
 
 def from_json(path: str, dumps: Optional[str], warnings: Sequence[str] = ()) -> Content:
     """A JSON report, with the graphs of `dumps`. AutofuseError when it is none."""
     try:
-        with open(path, encoding="utf-8") as file:
-            plain = json.load(file)
+        plain = json.loads(read_text(path))
         kernels = [_kernel(entry) for entry in plain["kernels"]]
         unfused = [_texts(entry, "unfused") for entry in plain["unfused"]]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except _NO_REPORT as error:
         text = "{} is no report of tf-autofuse: {!r}".format(path, error)
         raise AutofuseError(text) from None
     pairs = _pairs(dumps) if dumps and os.path.isdir(dumps) else []

@@ -16,7 +16,7 @@ import fnmatch
 import os
 from typing import Dict, List, NamedTuple, Tuple
 
-from tf_autofuse import flags
+from tf_autofuse import flags, paths
 from tf_autofuse.errors import FlagError
 
 _FLAG = "skip_node_names_cfg"
@@ -50,10 +50,9 @@ def current() -> Skips:
         stamp = os.stat(path)
         key = (path, stamp.st_mtime_ns, stamp.st_size)
         if key not in _known:
-            with open(path, encoding="utf-8") as file:
-                _known[key] = _parse(path, file.read())
+            _known[key] = _parse(path, paths.read_text(path))
         return _known[key]
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise _error("the file {} cannot be read: {}".format(path, error)) from None
 
 

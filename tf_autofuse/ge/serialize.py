@@ -40,10 +40,10 @@ def read_bytes(path: str) -> bytes:
 
     DumpError for anything else, OSError when it cannot be read.
     """
+    if not stat.S_ISREG(os.stat(path).st_mode):  # before it is opened: a pipe makes that wait
+        raise DumpError("not a file with a graph", path=path)
     with open(path, "rb") as file:
         info = os.fstat(file.fileno())
-        if not stat.S_ISREG(info.st_mode):
-            raise DumpError("not a file with a graph", path=path)
         if info.st_size > _MAX_BYTES:
             raise DumpError("larger than 2 GiB, no graph can be", path=path)
         return file.read()
