@@ -116,7 +116,7 @@ def _step(draw, values, base) -> Step:
     index = draw(st.integers(max(0, len(values) - 4), len(values) - 1))
     x, name = values[index], "v%d" % index
     kinds = ["unary", "cast", "binary", "select"] + (
-        ["reduce", "view", "move"] if x.dims else [])
+        ["reduce", "view", "move", "block", "gather"] if x.dims else [])
     kind = draw(st.sampled_from(kinds))
     if kind == "unary":
         op = draw(st.sampled_from([op for op, dtypes in UNARY.items() if x.dtype in dtypes]))
@@ -127,6 +127,10 @@ def _step(draw, values, base) -> Step:
         return _view(draw, x, name, base)
     if kind == "move":
         return _move(draw, x, name)
+    if kind == "block":
+        return _block(draw, x, name)
+    if kind == "gather":
+        return _gather(draw, values, x, name)
     if kind in ("binary", "select") and x.joins:
         return _meet(draw, values, kind, index)
     target = draw(st.sampled_from([dtype for dtype in DTYPES if dtype != x.dtype]))
@@ -210,6 +214,42 @@ def _move(draw, x, name) -> Step:
         ends[at] = [draw(st.integers(0, 2)), draw(st.integers(0, 2))]
         text, size = "tf.pad(%s, %r)" % (name, ends), size + sum(ends[at])
     return Step(text, x.dtype, x.dims[:at] + (size,) + x.dims[at + 1:], False)
+
+
+def _block(draw, x, name) -> Step:
+    """A roll, a running sum, or diagonals."""
+    rank = len(x.dims)
+    at = draw(st.integers(0, rank - 1))
+    kinds = ["roll"] + ["cumsum"] * (x.dtype == "int32") + ["part"] * (rank > 1)
+    kinds += ["diag"] * bool(rank < 6 and np.prod(x.dims) * x.dims[-1] <= 50000)
+    kind = draw(st.sampled_from(kinds))
+    if kind == "roll":
+        text = "tf.roll(%s, %d, %d)" % (name, draw(st.integers(-9, 9)), at)
+        return Step(text, x.dtype, x.dims, x.joins)
+    if kind == "cumsum":
+        text = "tf.cumsum(%s, %d, exclusive=%r, reverse=%r)" % (
+            name, at, draw(st.booleans()), draw(st.booleans()))
+        return Step(text, x.dtype, x.dims, x.joins)
+    if kind == "part":
+        dims = x.dims[:-2] + (min(x.dims[-2:]),)
+        return Step("tf.linalg.diag_part(%s)" % name, x.dtype, dims, False)
+    return Step("tf.linalg.diag(%s)" % name, x.dtype, x.dims + x.dims[-1:], False)
+
+
+def _gather(draw, values, x, name) -> Step:
+    """Elements at constant coordinates, or at those that another value gives."""
+    at = draw(st.integers(0, len(x.dims) - 1))
+    size, rest = x.dims[at], int(np.prod(x.dims))
+    found = [(i, v.dims) for i, v in enumerate(values) if v.dtype == "int32" and rest and (
+        len(v.dims) <= 2 and np.prod(v.dims) * rest <= 50000)]
+    if found and draw(st.booleans()):
+        number, dims = draw(st.sampled_from(found))
+        indices = "tf.math.floormod(v%d, %d)" % (number, size)
+    else:
+        picked = draw(st.lists(st.integers(0, max(size - 1, 0)), max_size=5 if size else 0))
+        indices, dims = "tf.constant(%r, 'int32')" % picked, (len(picked),)
+    text = "tf.gather(%s, %s, axis=%d)" % (name, indices, at)
+    return Step(text, x.dtype, x.dims[:at] + dims + x.dims[at + 1:], False)
 
 
 def _meet(draw, values, kind, index) -> Step:
