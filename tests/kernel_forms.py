@@ -9,6 +9,7 @@ from tf_autofuse.kernel import interp as kernel_interp
 from tf_autofuse.kernel.text import kernel_key, parse_kernel, print_kernel
 from tf_autofuse.kernel.verify import verify
 from tf_autofuse.loop import interp
+from tf_autofuse.loop.ir import Load
 from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.loop.spec import axis_sizes, shape_spec
 from tf_autofuse.loop.text import parse_loop, print_loop
@@ -32,10 +33,38 @@ def on_twin(kernel, inputs, bound, want, chip=CHIP):
                     launch.workspace_bytes, tiling_key=launch.key)
 
 
-def run_all(loop, shapes):
-    """The kernel in every form against the loop interpreter; the twin's result."""
+def run_on(chip, loop, shapes, given, check=True):
+    """The twin's result on a chip, and the inputs; `check`ed against the loop interpreter."""
     rng = np.random.RandomState(1)
     inputs = [random_array(rng, shape, param.dtype) for shape, param in zip(shapes, loop.inputs)]
+    for number, array in given.items():
+        inputs[number] = array
+    clipped = [np.clip(array, 0, 1) if number in given else array
+               for number, array in enumerate(inputs)]
+    want = interp.run(loop, inputs if check else clipped, axis_sizes(loop, shapes))
+    merged, groups = merge_axes(loop)
+    bound = SpecText.parse(shape_spec(loop, groups)).bind(shapes)
+    twin = on_twin(schedule(merged, chip), inputs, bound, want, chip)
+    if check:
+        for got, expected in zip(twin.outputs, want):
+            np.testing.assert_array_equal(got.reshape(expected.shape), expected)
+    return twin, inputs
+
+
+def in_axes(loop, number, array, sizes):
+    """An input with one dim for each axis where it is simply dense."""
+    load = next(v for v in loop.body if isinstance(v, Load) and v.input == number)
+    plain = not load.moved and all(dim.plain for dim in load.dims)
+    return array.reshape([sizes[axis] for axis in load.walked]) if plain else array
+
+
+def run_all(loop, shapes, given=None):
+    """The kernel in every form against the loop interpreter; the twin's result. Inputs are random
+    but for those that are `given` by number."""
+    rng = np.random.RandomState(1)
+    inputs = [random_array(rng, shape, param.dtype) for shape, param in zip(shapes, loop.inputs)]
+    for number, array in (given or {}).items():
+        inputs[number] = array
     want = interp.run(loop, inputs, axis_sizes(loop, shapes))
     assert parse_loop(print_loop(loop)) == loop
     merged, groups = merge_axes(loop)
@@ -47,10 +76,11 @@ def run_all(loop, shapes):
     twin = on_twin(kernel, inputs, bound, want)
     outputs = [(w.shape, p.dtype) for w, p in zip(want, loop.outputs)]
     library = compile_host_kernel(print_host(kernel), key=kernel_key(kernel))
+    dense = [in_axes(kernel.loop, number, array, sizes) for number, array in enumerate(inputs)]
     forms = {
-        "merged": interp.run(merged, inputs, dict(zip(merged.axes, bound.sizes)), bound.strides),
-        "kernel": kernel_interp.run(kernel, inputs, sizes, bound.strides),
-        "tiles": kernel_interp.run(kernel, inputs, sizes, bound.strides, [(3, 7)]),
+        "merged": interp.run(merged, dense, dict(zip(merged.axes, bound.sizes)), bound.strides),
+        "kernel": kernel_interp.run(kernel, dense, sizes, bound.strides),
+        "tiles": kernel_interp.run(kernel, dense, sizes, bound.strides, [(3, 7)]),
         "host": run_host(library, inputs, bound.sizes, bound.strides, outputs, threads=2),
         "twin": twin.outputs,
     }

@@ -7,6 +7,8 @@ which no other core may write to: `TaskGroup` says how many tasks must stay on o
 """
 from __future__ import annotations
 
+from tf_autofuse.codegen.ascendc_move_text import PLACED_HEAD
+
 _LOAD_FEW = """\
 // Elements [first, last) of dst from those of src by the scalar unit.
 template <typename T>
@@ -185,6 +187,17 @@ __aicore__ inline void LoadInside(const AscendC::LocalTensor<T>& dst,
   }
 }
 """
+_LOAD_PLACED = PLACED_HEAD + """\
+  const int64_t start = Smaller(RoundUp(left, kBlock), right);
+  for (int64_t r = top; r < bottom; ++r) {
+    const int64_t place = places.GetValue(first + r * following);
+    if (place < 0 || place >= size) continue;
+    const int64_t from = at + r * line + place * step;
+    if (left < start) LoadFew(dst[r * pitch], gm[from], left, start);
+    if (start < right) LoadRow(dst[r * pitch + start], gm[from + start], right - start);
+  }
+}
+"""
 _LOAD_APART = """\
 // Rows of `cols` elements from element `at` on, `step` elements apart in GM, `line` from row to
 // row, one by one.
@@ -219,7 +232,7 @@ BLOCK_TEXTS = (
     ("LoadFew", _LOAD_FEW), ("LoadRow", _LOAD_ROW), ("LoadTile", _LOAD_TILE),
     ("StoreFew", _STORE_FEW), ("StoreTile", _STORE_TILE), ("StoreRow", _STORE_ROW),
     ("TaskGroup", _TASK_GROUP), ("LoadLines", _LOAD_LINES), ("LoadInside", _LOAD_INSIDE),
-    ("LoadApart", _LOAD_APART),
+    ("LoadPlaced", _LOAD_PLACED), ("LoadApart", _LOAD_APART),
 )
 """In the place of those of the same name where there is no DataCopyPad."""
 BLOCK_NEEDS = {
@@ -227,6 +240,7 @@ BLOCK_NEEDS = {
     "StoreRow": ("StoreTile", "StoreFew"), "LoadOrRepeat": ("LoadRow", "LoadFew"),
     "LoadLines": ("LoadTile", "LoadRow", "LoadFew"),
     "LoadInside": ("Larger", "LoadRow", "LoadFew"),
+    "LoadPlaced": ("Larger", "LoadRow", "LoadFew"),
 }
 COPY_BITS = ("CopyBits", _COPY)
 """In the place of Copy where there is none; it counts the blocks from row to row in 8 bits."""

@@ -300,6 +300,7 @@ __aicore__ inline void FinishHalves%(call)s(const AscendC::LocalTensor<T>& dst,
 _NEEDS: Dict[str, Tuple[str, ...]] = {
     "LoadTile": ("RowGap",), "StoreTile": ("RowGap",), "LoadOrRepeat": ("LoadRow",),
     "LoadLines": ("LoadRow", "LoadTile", "RowGap"), "LoadInside": ("Larger",),
+    "LoadPlaced": ("Larger",),
     "SpreadRow": ("CopyAlong",), "SpreadColumn": ("CopyAlong",),
 }
 _TEXTS = (

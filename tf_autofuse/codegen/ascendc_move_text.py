@@ -47,6 +47,44 @@ __aicore__ inline void LoadInside(const AscendC::LocalTensor<T>& dst,
   }
 }
 """
+PLACED_HEAD = """\
+// As LoadInside, but each row lies where `places` says: `step` elements for every coordinate, of
+// which there are `size`. Rows at no coordinate are zero.
+template <typename T, typename I>
+__aicore__ inline void LoadPlaced(const AscendC::LocalTensor<T>& dst,
+                                  const AscendC::GlobalTensor<T>& gm, int64_t at, uint32_t rows,
+                                  uint32_t cols, uint32_t pitch, int64_t line, int64_t top,
+                                  int64_t bottom, int64_t left, int64_t right,
+                                  const AscendC::GlobalTensor<I>& places, int64_t first,
+                                  int64_t following, int64_t step, int64_t size) {
+  constexpr uint32_t kBlock = %(block)d / sizeof(T);
+  bool whole = top <= 0 && left <= 0 && bottom >= rows && right >= cols;
+  for (int64_t r = top; r < bottom; ++r) {
+    const int64_t place = places.GetValue(first + r * following);
+    whole = whole && place >= 0 && place < size;
+  }
+  if (!whole) {
+    const uint32_t bytes = rows > 1 ? rows * pitch * sizeof(T) : cols * sizeof(T);
+    AscendC::Duplicate(dst.template ReinterpretCast<uint16_t>(), static_cast<uint16_t>(0),
+                       RoundUp(bytes, %(block)d) / 2);
+    Sync<AscendC::HardEvent::V_MTE2>();
+  }
+  if (left >= right) return;
+"""
+_LOAD_PLACED = PLACED_HEAD + """\
+  const uint32_t count = right - left;
+  const uint8_t before = left %% kBlock;
+  const uint8_t behind = (kBlock - (before + count) %% kBlock) %% kBlock;
+  const AscendC::DataCopyPadExtParams<T> pad{true, before, behind, T()};
+  const uint32_t bytes = count * sizeof(T);
+  for (int64_t r = top; r < bottom; ++r) {
+    const int64_t place = places.GetValue(first + r * following);
+    if (place < 0 || place >= size) continue;
+    AscendC::DataCopyPad(dst[r * pitch + left - before], gm[at + r * line + place * step + left],
+                         AscendC::DataCopyExtParams{1, bytes, 0, 0, 0}, pad);
+  }
+}
+"""
 _LOAD_APART = """\
 // Rows of `cols` elements from element `at` on, `step` elements apart in GM, `line` from row to
 // row. They come in blocks, each with a column of all rows (which are neighbours) or with one
@@ -90,5 +128,5 @@ __aicore__ inline void LoadApart(const AscendC::LocalTensor<T>& dst,
 """
 MOVE_TEXTS = (
     ("Larger", _LARGER), ("LoadLines", _LOAD_LINES), ("LoadApart", _LOAD_APART),
-    ("LoadInside", _LOAD_INSIDE),
+    ("LoadInside", _LOAD_INSIDE), ("LoadPlaced", _LOAD_PLACED),
 )

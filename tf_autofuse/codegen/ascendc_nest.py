@@ -75,6 +75,11 @@ class NestClass(LoopPrinter):
         for step in walk_steps(self.program.steps):
             if isinstance(step, CopyIn):
                 name, buffer = "in%d" % step.input, self.buffer(step.dst)
+                if step.at is not None:
+                    kind = C_TYPES[self.kernel.loop.inputs[step.at.input].dtype]
+                    index = "in%d" % step.at.input
+                    found += [(index, kind, "gm." + index)] * (
+                        (index, kind, "gm." + index) not in found)
             elif isinstance(step, CopyOut):
                 name, buffer = "out%d" % step.output, self.buffer(step.src)
             elif isinstance(step, StorePart):

@@ -23,6 +23,7 @@ from tf_autofuse.kernel.ir import (
     Kernel,
     LoadPart,
     Loop,
+    Placed,
     Points,
     Program,
     SizeOf,
@@ -95,17 +96,22 @@ def _views(
     rows = runtime_rows(kernel.loop, table)
     copies = {s.input: s for s in walk_steps(program.steps) if isinstance(s, CopyIn)}
     guards = [inside_of(kernel.loop, value, sizes, table) for value in kernel.loop.insides]
-    views = []
-    for number, array in enumerate(inputs):
+    views: List[np.ndarray] = [np.empty(0)] * len(inputs)
+    # What is read at places comes behind the inputs that hold these.
+    for number in sorted(range(len(inputs)), key=lambda n: n in copies and bool(copies[n].at)):
+        array = inputs[number]
         loads = [v for v in kernel.loop.body if isinstance(v, Load) and v.input == number]
         flat = np.ascontiguousarray(array).reshape(-1)
         steps = [0] * len(axes)
         if loads and (loads[0].moved or loads[0].when):
             load = loads[0]
             row = rows.get(number) or dense_row(kernel.loop, load, np.shape(array), sizes)
-            when = copies[number].when if number in copies else ()
-            view = move(load, array, row, axes, sizes, [guards[interval] for interval, _ in when])
-            views.append(np.broadcast_to(view, [sizes[axis] for axis in axes]))
+            copy = copies.get(number)
+            there = [guards[interval] for interval, _ in copy.when] if copy else []
+            places = _places(views, copy.at, sizes, axes) if copy and copy.at else {}
+            there += [place >= 0 for place in places.values()]
+            view = move(load, array, row, axes, sizes, there, places)
+            views[number] = np.broadcast_to(view, [sizes[axis] for axis in axes])
             continue
         if number in rows:
             steps = rows[number][:len(axes)]
@@ -117,8 +123,15 @@ def _views(
                 pitch *= size
         shape = [sizes[axis] if step else 1 for axis, step in zip(axes, steps)]
         view = np.lib.stride_tricks.as_strided(flat, shape, [s * flat.itemsize for s in steps])
-        views.append(np.broadcast_to(view, [sizes[axis] for axis in axes]))
+        views[number] = np.broadcast_to(view, [sizes[axis] for axis in axes])
     return views
+
+
+def _places(views, at: Placed, sizes: Dict[str, int], axes: Sequence[str]):
+    """By axis the coordinates that an input holds, -1 for what is none."""
+    index = tuple(slice(None) if axis in at.axes else slice(0, 1) for axis in axes)
+    points = views[at.input][index].astype(np.int64)
+    return {at.axis: np.where(points < sizes[at.axis], points, -1)}
 
 
 class _Machine:
@@ -296,11 +309,9 @@ class _Machine:
         return rows, self._extent(self.program.x) if self.program.x in axes else 1
 
     def _copy_in(self, step: CopyIn) -> np.ndarray:
-        axes = [dim.axis for dim in step.dims if dim.axis is not None]
-        axes += [axis for _, axis in step.when]
         dtype = self.kernel.loop.inputs[step.input].dtype
-        part = self.views[step.input][self._index(axes)]
-        return decode(np.ascontiguousarray(part).reshape(self._tile_order(axes)), dtype)
+        part = self.views[step.input][self._index(step.axes)]
+        return decode(np.ascontiguousarray(part).reshape(self._tile_order(step.axes)), dtype)
 
     def _copy_out(self, step: CopyOut, array: np.ndarray) -> None:
         shape = [self.sizes[axis] if axis in step.axes else 1 for axis in self.kernel.loop.axes]

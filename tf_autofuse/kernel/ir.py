@@ -21,7 +21,7 @@ Sizes are symbols: `ty` and `tx` are found at run time by the tiling function of
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Optional, Tuple, Union
+from typing import NamedTuple, Optional, Tuple, Union
 
 from tf_autofuse.kernel.nest import Nest
 from tf_autofuse.loop.ir import Dim, LoopKernel
@@ -78,13 +78,22 @@ class Buffer:
     origin: str = field(default="", compare=False)
 
 
+class Placed(NamedTuple):
+    """The coordinate along `axis` is read from input number `input`, which varies along `axes`."""
+
+    axis: str
+    input: int
+    axes: Tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class CopyIn:
     """GM tile of input number `input` to a VECIN or KEPT buffer; `dims` is the layout in GM.
 
     A `maybe` dim has a stride that the launch decides: 0 repeats one element along the axis. Where
     the elements of a `moved` one lie is said by the run-time table. Outside of the intervals
-    `when` (number, axis) nothing is read and zeros come.
+    `when` (number, axis) nothing is read and zeros come, and so they do where the coordinate
+    `at` is none; its dim is not one of `dims`.
     """
 
     dst: str
@@ -92,6 +101,14 @@ class CopyIn:
     dims: Tuple[Dim, ...]
     moved: bool = False
     when: Tuple[Tuple[int, str], ...] = ()
+    at: Optional[Placed] = None
+
+    @property
+    def axes(self) -> Tuple[str, ...]:
+        """The axes that what is read varies along."""
+        found = [dim.axis for dim in self.dims if dim.axis is not None]
+        found += [axis for _, axis in self.when] + list(self.at.axes if self.at else ())
+        return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True)

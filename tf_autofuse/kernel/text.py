@@ -23,6 +23,7 @@ from tf_autofuse.kernel.ir import (
     Kernel,
     LoadPart,
     Loop,
+    Placed,
     Points,
     Program,
     SizeOf,
@@ -74,8 +75,9 @@ def _print_steps(steps: Tuple[Step, ...], margin: str) -> List[str]:
 def _print_step(step: Step) -> str:
     if isinstance(step, CopyIn):
         when = "".join(" %d:%s" % guard for guard in step.when)
-        return "%s = copy_in in%d [%s]%s%s" % (
-            step.dst, step.input, ", ".join(map(str, step.dims)), " moved" * step.moved,
+        at = " at %s=in%d:%s" % (step.at[:2] + (",".join(step.at.axes),)) if step.at else ""
+        return "%s = copy_in in%d [%s]%s%s%s" % (
+            step.dst, step.input, ", ".join(map(str, step.dims)), " moved" * step.moved, at,
             " when" + when if when else "")
     if isinstance(step, Points):
         return "%s = points %s%s" % (step.dst, step.axis, " counted" * step.counted)
@@ -184,7 +186,8 @@ def _parse_step(line: str, number: int) -> Step:
     dst, op = m.group(1), m.group(2)
     args, _, scalar = m.group(3).strip().partition("# ")
     if op in ("copy_in", "load_part"):
-        load = re.match(r"(?:in)?(\d+) \[(.*)\]( moved)?(?: when (.*))?$", args)
+        load = re.match(
+            r"(?:in)?(\d+) \[(.*)\]( moved)?(?: at (\w+)=in(\d+):([\w,]*))?(?: when (.*))?$", args)
         if load is None:
             _unreadable(number, line)
         assert load is not None
@@ -192,9 +195,13 @@ def _parse_step(line: str, number: int) -> Step:
         if op == "load_part":
             return LoadPart(dst, int(load.group(1)), words)
         moved = load.group(3) is not None
-        guards = [word.split(":") for word in (load.group(4) or "").split()]
+        guards = [word.split(":") for word in (load.group(7) or "").split()]
         when = tuple((int(number), axis) for number, axis in guards)
-        return CopyIn(dst, int(load.group(1)), parse_dims(load.group(2)), moved, when)
+        at = None
+        if load.group(4):
+            axes = tuple(word for word in load.group(6).split(",") if word)
+            at = Placed(load.group(4), int(load.group(5)), axes)
+        return CopyIn(dst, int(load.group(1)), parse_dims(load.group(2)), moved, when, at)
     value = _parse_scalar(scalar)
     names = tuple(args.split())
     if op == "fill":

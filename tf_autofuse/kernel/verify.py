@@ -121,8 +121,11 @@ class _Checker:
             places = ("VECIN", "KEPT") if isinstance(step, CopyIn) else ("VECIN",)
             if self.by_name[step.dst].position not in places:
                 _bad(step.dst, "copy_in into %s" % self.by_name[step.dst].position)
-            if isinstance(step, CopyIn) and not 0 <= step.input < len(self.kernel.loop.inputs):
-                _bad(step.dst, "copies unknown input %d" % step.input)
+            numbers = [step.input] if isinstance(step, CopyIn) else []
+            numbers += [step.at.input] if isinstance(step, CopyIn) and step.at else []
+            for number in numbers:
+                if not 0 <= number < len(self.kernel.loop.inputs):
+                    _bad(step.dst, "copies unknown input %d" % number)
         elif isinstance(step, (CopyOut, StorePart)):
             if self.by_name[step.src].position != "VECOUT":
                 _bad(step.src, "copy_out from %s" % self.by_name[step.src].position)

@@ -27,12 +27,12 @@ from tf_autofuse.kernel.ir import (
 from tf_autofuse.kernel.layout import apart
 from tf_autofuse.kernel.nest import Nest, Pass, needed
 from tf_autofuse.kernel.vector import ITEM_BYTES, VECTOR_OPS
-from tf_autofuse.loop.ir import Const, Index, Inside, Load, LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ir import Const, Index, Inside, Load, LoopKernel, Map, Place, Reduce, Value
 from tf_autofuse.loop.ops import REDUCE_OPS
 from tf_autofuse.schedule.expand import MEMORY, expand, register_type
 from tf_autofuse.schedule.follow import Follower
 from tf_autofuse.schedule.online import Walk, plan_walks
-from tf_autofuse.schedule.points import guards, index, inside
+from tf_autofuse.schedule.points import guards, index, inside, placed
 
 _SCALAR_FORMS = {
     ("add", 0): "adds", ("add", 1): "adds", ("mul", 0): "muls", ("mul", 1): "muls",
@@ -65,6 +65,7 @@ class Builder:
         self.held: Dict[Tuple[str, ...], List[Step]] = {}
         self.kept_loads: Dict[str, str] = {}
         self.after_reduce: Set[str] = set()
+        self.places = frozenset(v.name for v in loop.body if isinstance(v, Place))
         for value in loop.body:
             if isinstance(value, Reduce) or set(value.args) & self.after_reduce:
                 self.after_reduce.add(value.name)
@@ -121,7 +122,7 @@ class Builder:
         """The loads that a walk needs tile by tile."""
         done = frozenset(name for step in self.nest.passes for name in step.reduces)
         roots = set(self.targets(walk.step)) - done
-        return [value.name for value in needed(self.loop, roots, done)
+        return [value.name for value in needed(self.loop, roots, done | self.places)
                 if isinstance(value, Load) and set(value.axes) & set(self.nest.reduced)]
 
     def _resident(self, step: Pass) -> None:
@@ -186,7 +187,7 @@ class Builder:
 
     def values(self, targets: Sequence[str], wanted: Callable[[Value], bool]) -> None:
         """Compute the wanted values among all that `targets` need and that have no buffer yet."""
-        for value in needed(self.loop, targets, frozenset(self.home)):
+        for value in needed(self.loop, targets, self.places.union(self.home)):
             if isinstance(value, Const) or not wanted(value):
                 continue
             scope = self.scope
@@ -221,13 +222,15 @@ class Builder:
 
     def _load(self, value: Load) -> str:
         memory, register = MEMORY.get(value.dtype), register_type(value.dtype, value.name)
-        shape = self.shape(value.walked)
+        at = placed(self, value)
+        shape = self.shape(value.walked + (at.axes if at else ()))
         buffer = self.kept_loads.get(value.name, "")
         if not buffer:
             place = "KEPT" if value.name in self.kept_loads else "VECIN"
             buffer = self.new(memory or "", shape, place)
-            copy = CopyIn(buffer, value.input, value.dims, value.moved, guards(self, value))
-            odd = copy.when or ITEM_BYTES[memory or ""] not in (2, 4)
+            dims = tuple(dim for dim in value.dims if at is None or dim.axis != at.axis)
+            copy = CopyIn(buffer, value.input, dims, value.moved, guards(self, value), at)
+            odd = copy.when or copy.at or ITEM_BYTES[memory or ""] not in (2, 4)
             if odd and apart(copy, shape, self.y, self.x):
                 raise ScheduleError("no vector form of a move of %s" % value.dtype,
                                     node=value.name, stage="schedule")

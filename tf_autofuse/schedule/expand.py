@@ -9,7 +9,7 @@ from typing import Dict, FrozenSet, List, Tuple
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.vector import SELECTABLE, VECTOR_OPS
-from tf_autofuse.loop.ir import Index, LoopKernel, Map, Place, Reduce
+from tf_autofuse.loop.ir import Index, LoopKernel, Map, Reduce
 from tf_autofuse.loop.ops import INTS
 from tf_autofuse.schedule.forms import REAL_FORMS
 from tf_autofuse.schedule.int_forms import (
@@ -42,8 +42,6 @@ def missing_instruction(loop: LoopKernel) -> str:
     for value in loop.body:
         try:
             kind = register_type(value.dtype, value.name)
-            if isinstance(value, Place):
-                raise ScheduleError("no vector form of a gather", stage="schedule")
             if isinstance(value, Index) and value.dtype not in ("int32", "int64"):
                 raise ScheduleError("no vector form of a coordinate in %s" % value.dtype,
                                     stage="schedule")

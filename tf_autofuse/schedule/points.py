@@ -1,10 +1,11 @@
 """Values that depend on where a point lies: coordinates, intervals, and what they guard."""
 from __future__ import annotations
 
-from typing import Any, Tuple
+from typing import Any, Mapping, Optional, Tuple
 
-from tf_autofuse.kernel.ir import Compute, EdgeOf, Fill, Points
-from tf_autofuse.loop.ir import Index, Inside, Load
+from tf_autofuse.errors import ScheduleError
+from tf_autofuse.kernel.ir import Compute, EdgeOf, Fill, Placed, Points
+from tf_autofuse.loop.ir import Index, Inside, Load, Map, Value
 from tf_autofuse.schedule.expand import register_type
 
 
@@ -18,6 +19,35 @@ def guards(builder: Any, value: Load) -> Tuple[Tuple[int, str], ...]:
         if axis in value.walked or axis not in (builder.y, builder.x):
             found.append((interval.number, axis))
     return tuple(found)
+
+
+def placed(builder: Any, value: Load) -> Optional[Placed]:
+    """Where the coordinate of a load comes from that an input holds. ScheduleError unless the load
+    has one such coordinate, of whole rows."""
+    if not value.at:
+        return None
+    axis, name = value.at[0]
+    source = index_load(builder.by_name, name)
+    shape = builder.shape(value.walked + source.axes)
+    along = builder.x in source.axes or shape == "y" or value.dims[-1].axis == axis
+    if len(value.at) > 1 or along or (shape != "1" and value.dims[-1].axis != builder.x and (
+            builder.x in value.walked)):
+        raise ScheduleError("no vector form of a gather of single elements", node=value.name,
+                            stage="schedule")
+    return Placed(axis, source.input, source.axes)
+
+
+def index_load(by_name: Mapping[str, Value], name: str) -> Load:
+    """The load that gives the place called `name`. ScheduleError where that is computed."""
+    place = by_name[name]
+    source = by_name[place.args[0]]
+    if isinstance(source, Map) and source.op == "cast":
+        source = by_name[source.args[0]]
+    if not isinstance(source, Load) or source.when or source.at or any(
+            dim.maybe for dim in source.dims) or source.dtype not in ("int32", "int64"):
+        raise ScheduleError("no vector form of a gather at computed coordinates", node=name,
+                            stage="schedule")
+    return source
 
 
 def index(builder: Any, value: Index) -> str:

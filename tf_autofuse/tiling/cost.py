@@ -89,8 +89,7 @@ def _sum(program: Program, chip: Platform, steps: Tuple[Step, ...], scope: str,
         elif isinstance(step, LoadPart):
             sums[scope][4] += _copy(program, step.dst, chip.load.head)
         elif isinstance(step, CopyIn):
-            axes = {dim.axis for dim in step.dims}
-            served = step.input in loaded or not axes.issuperset(program.nest.kept)
+            served = step.input in loaded or not set(step.axes).issuperset(program.nest.kept)
             line, gathers = _load(program, chip, step)
             sums[scope][4 if served else 0] += line
             sums[scope][1] += gathers
@@ -108,6 +107,9 @@ def _load(program: Program, chip: Platform, step: CopyIn) -> Tuple[Line, Line]:
     """Cost of a copy, and of what the vector unit does for it."""
     buffer = program.buffer(step.dst)
     kind = apart(step, buffer.shape, program.y, program.x)
+    if step.at is not None:  # every row is a copy, and its place is read twice
+        row = Line(0, round((chip.load.head + 2 * _SCALAR_READ) * FINE))
+        return _copy(program, step.dst, 0) + row, Line()
     if not kind:
         return _copy(program, step.dst, chip.load.head), Line()
     # A block is the least that moves; each call waits for the other unit.

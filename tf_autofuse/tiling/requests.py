@@ -45,10 +45,11 @@ class _Counter:
             if isinstance(step, Loop):
                 self.steps(step.body, step.kind, found)
             elif isinstance(step, CopyIn):
-                axes = [dim.axis for dim in step.dims if dim.axis is not None]
-                axes += [axis for _, axis in step.when if axis not in axes]
-                times = self._held(axes) if scope == "hold" else self._loaded(axes, scope)
-                found[step.input] = found.get(step.input, Times(0.0, 0.0)).plus(times)
+                reads = [(step.input, step.axes)]
+                reads += [(step.at.input, step.at.axes)] if step.at else []
+                for number, axes in reads:
+                    times = self._held(axes) if scope == "hold" else self._loaded(axes, scope)
+                    found[number] = found.get(number, Times(0.0, 0.0)).plus(times)
 
     def _loaded(self, axes: Sequence[str], scope: str) -> Times:
         """A load in every task, or in every step of the walk."""
