@@ -95,8 +95,8 @@ class _Move:
         return ["%s(%s, %s);" % (self.printer.helper(name), tile, ends_of_tile)]
 
     def _places(self) -> str:
-        """The input with the coordinate of the first row, how far the next one is, the elements from
-        one coordinate to the next, and how many coordinates there are."""
+        """The input with the coordinates, where that of the first row is and how far the next one,
+        the elements from one coordinate to the next, and how many coordinates there are."""
         at = self.step.at
         assert at is not None
         load = next(v for v in self.printer.kernel.loop.body

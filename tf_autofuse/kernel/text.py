@@ -172,6 +172,25 @@ def _parse_steps(rows: Rows, buffers: List[Buffer]) -> Tuple[Step, ...]:
     raise IRError("the text ends inside a program", stage="kernel text")
 
 
+def _parse_load(dst: str, op: str, args: str, line: str, number: int) -> Step:
+    load = re.match(
+        r"(?:in)?(\d+) \[(.*)\]( moved)?(?: at (\w+)=in(\d+):([\w,]*))?(?: when (.*))?$", args)
+    if load is None:
+        _unreadable(number, line)
+    assert load is not None
+    words = _words(load.group(2))
+    if op == "load_part":
+        return LoadPart(dst, int(load.group(1)), words)
+    moved = load.group(3) is not None
+    guards = [word.split(":") for word in (load.group(7) or "").split()]
+    when = tuple((int(number), axis) for number, axis in guards)
+    at = None
+    if load.group(4):
+        axes = tuple(word for word in load.group(6).split(",") if word)
+        at = Placed(load.group(4), int(load.group(5)), axes)
+    return CopyIn(dst, int(load.group(1)), parse_dims(load.group(2)), moved, when, at)
+
+
 def _parse_step(line: str, number: int) -> Step:
     out = re.match(r"(copy_out out|store_part )(\d+) \[(.*)\] (\w+)$", line)
     if out:
@@ -186,22 +205,7 @@ def _parse_step(line: str, number: int) -> Step:
     dst, op = m.group(1), m.group(2)
     args, _, scalar = m.group(3).strip().partition("# ")
     if op in ("copy_in", "load_part"):
-        load = re.match(
-            r"(?:in)?(\d+) \[(.*)\]( moved)?(?: at (\w+)=in(\d+):([\w,]*))?(?: when (.*))?$", args)
-        if load is None:
-            _unreadable(number, line)
-        assert load is not None
-        words = _words(load.group(2))
-        if op == "load_part":
-            return LoadPart(dst, int(load.group(1)), words)
-        moved = load.group(3) is not None
-        guards = [word.split(":") for word in (load.group(7) or "").split()]
-        when = tuple((int(number), axis) for number, axis in guards)
-        at = None
-        if load.group(4):
-            axes = tuple(word for word in load.group(6).split(",") if word)
-            at = Placed(load.group(4), int(load.group(5)), axes)
-        return CopyIn(dst, int(load.group(1)), parse_dims(load.group(2)), moved, when, at)
+        return _parse_load(dst, op, args, line, number)
     value = _parse_scalar(scalar)
     names = tuple(args.split())
     if op == "fill":

@@ -45,11 +45,16 @@ class _Counter:
             if isinstance(step, Loop):
                 self.steps(step.body, step.kind, found)
             elif isinstance(step, CopyIn):
-                reads = [(step.input, step.axes)]
-                reads += [(step.at.input, step.at.axes)] if step.at else []
-                for number, axes in reads:
-                    times = self._held(axes) if scope == "hold" else self._loaded(axes, scope)
-                    found[number] = found.get(number, Times(0.0, 0.0)).plus(times)
+                none = Times(0.0, 0.0)
+                times = self._times(step.axes, scope)
+                found[step.input] = found.get(step.input, none).plus(times)
+                if step.at is not None:  # the cache of the scalar unit serves other readers
+                    times, known = self._times(step.at.axes, scope), found.get(step.at.input, none)
+                    found[step.at.input] = Times(known.requested + times.requested,
+                                                 max(known.fetched, times.fetched))
+
+    def _times(self, axes: Sequence[str], scope: str) -> Times:
+        return self._held(axes) if scope == "hold" else self._loaded(axes, scope)
 
     def _loaded(self, axes: Sequence[str], scope: str) -> Times:
         """A load in every task, or in every step of the walk."""

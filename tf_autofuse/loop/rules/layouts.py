@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.placing import at_places
@@ -93,13 +93,11 @@ def _quotient(op: Operator, size: int, block: int) -> int:
     return size // block
 
 
-def _blocks(op: Operator):
+def _blocks(op: Operator) -> Tuple[Tuple[int, ...], Tuple[int, ...]]:
     """Sizes of the blocks along the dims behind the batch; padding or crops along all dims."""
     if "block_size" in op.attrs:  # the form for images
-        blocks, ends = (int(op.attrs["block_size"]),) * 2, numbers(op, 1)
-    else:
-        blocks, ends = numbers(op, 1), numbers(op, 2)
-    return blocks, (0, 0) + tuple(ends)
+        return (int(op.attrs["block_size"]),) * 2, (0, 0) + numbers(op, 1)
+    return numbers(op, 1), (0, 0) + numbers(op, 2)
 
 
 def lower_batch_to_space(low, op: Operator, _: str):
@@ -148,7 +146,8 @@ def lower_space_to_batch(low, op: Operator, _: str):
 def lower_matrix_diag(low, op: Operator, _: str):
     """Matrices with the last dim as their main diagonals, and another value around them."""
     x = low.tensor(op.inputs[0])
-    rows = columns = around = 0
+    rows = columns = 0
+    around: Any = 0
     if op.type != "MatrixDiag":
         if any(numbers(op, 1)):
             raise Unsupported("other diagonals than the main one", node=op.name, code="ATTR")
