@@ -85,7 +85,8 @@ Left alone on purpose: `Apply*` and `ResourceApply*`, which change variables in 
 that a kernel does not hold; `_Fused*` operators, which TensorFlow has fused already;
 `CheckNumerics`, whose error names the operator; scans, segments, sorts, random numbers, strings,
 complex numbers and the quantised types. float64 and unsigned integers of more than 8 bits have no
-vector unit: their kernels are for the CPU only.
+vector unit: their kernels are for the CPU only. A chip cannot refuse a number that is no class, as
+the CPU does: it gives NaN there.
 
 **Ascend C** lists the types for which the vector core has a form (of Ascend910B; a cast is one to
 float32). `-` means that the operator runs on the CPU alone.
@@ -99,6 +100,8 @@ SAMPLE_ATTRS = {
     "variance_epsilon": 1e-3, "scale_after_normalization": True, "k": 3, "shape": [4, 8],
 }
 _MATRIX, _ROW, _IMAGE = (4, 8), (8,), (2, 3, 4, 8)
+CLASS_NUMBERS = ("sparse_cross_entropy", "in_top_k")
+"""Rules whose second input holds numbers of classes."""
 SAMPLES = (
     [[_MATRIX] * count for count in range(1, 6)]
     + [[_MATRIX, _ROW], [_IMAGE] + [_ROW] * 4, [_IMAGE] * 2 + [_ROW] * 3, [_MATRIX, (), ()],
@@ -166,10 +169,11 @@ def ascend_types(info: OpInfo) -> List[str]:
 def _has_form(info: OpInfo, dtype: str, shapes: Sequence[Sequence[int]]) -> bool:
     refs = [("x%d" % number, 0) for number in range(len(shapes))]
     chosen = info.ge in ("Select", "SelectV2")
-    infos = {ref: TensorInfo("float32" if chosen and number else dtype, tuple(shape),
-                             None if shape else 1)
+    later = "float32" if chosen else "int64" if info.lower in CLASS_NUMBERS else dtype
+    infos = {ref: TensorInfo(later if number else dtype, tuple(shape), None if shape else 1)
              for number, (ref, shape) in enumerate(zip(refs, shapes))}
-    attrs = dict(SAMPLE_ATTRS, dst_dtype="int32" if info.lower[:4] == "boun" else "float32")
+    result = {"boun": "int32", "arg:": "int64"}.get(info.lower[:4], "float32")
+    attrs = dict(SAMPLE_ATTRS, dst_dtype=result)
     operator = Operator("op", info.ge, tuple(refs), attrs, (1,), tuple(shapes[0]))
     try:
         outputs = [("op", port) for port in range(min(info.outputs, 3))]

@@ -40,7 +40,11 @@ def run(name: str, kernel: Kernel, source: AscendCSource, sizes_at: Tuple[int, .
     inputs, strides = random_inputs(loop, sizes)
     # Division of integers by zero is an error of the CPU kernel.
     inputs = [np.where(a == 0, 1, a).astype(a.dtype) if a.dtype.kind in "iu" else a for a in inputs]
-    want = interp.run(loop, inputs, sizes, strides)
+    try:
+        want = interp.run(loop, inputs, sizes, strides)
+    except IndexError:  # numbers of no class
+        inputs = [a * 0 if a.dtype.kind in "iu" else a for a in inputs]
+        want = interp.run(loop, inputs, sizes, strides)
     on_twin = launch(kernel, source, chip, inputs, sizes, strides, want).outputs
     library = build.compile_host_kernel(print_host(kernel), key=name)
     shapes = [(array.shape, param.dtype) for array, param in zip(want, loop.outputs)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Dict, FrozenSet, List, Tuple
 
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.vector import SELECTABLE, VECTOR_OPS
+from tf_autofuse.kernel.vector import REAL, SELECTABLE, VECTOR_OPS
 from tf_autofuse.loop.ir import Index, LoopKernel, Map, Reduce
 from tf_autofuse.loop.ops import INTS
 from tf_autofuse.schedule.forms import REAL_FORMS
@@ -100,8 +100,8 @@ def _expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str,
     if op in _ROUNDINGS and _ROUNDINGS[op][0] in lacks:
         return _rounded(_ROUNDINGS[op][1])
     real = REAL_FORMS.get(op)
-    if real is None:
-        raise _missing(op, dtypes[0], node)
+    if real is None or kind not in REAL:
+        raise _missing(op, dtypes[-1], node)
     return [
         (name, "mask" if name in _TESTS else kind, dst, srcs, scalar)
         for name, dst, srcs, scalar in real

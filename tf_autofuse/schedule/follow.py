@@ -9,8 +9,8 @@ Sums carry what their additions have lost (Neumaier), so that many tiles cost no
 taken of the float32 difference, whatever narrow types the operators between round to.
 
 A sum may overflow, so that a mean is infinite though all values are finite. From then on powers of
-the differences are infinite as well, which a tile shows: sums need not move by an infinite distance.
-Parts that are combined have to, as their own means may be finite.
+the differences are infinite as well, which a tile shows: sums need not move by an infinite
+distance. Parts that are combined have to, as their own means may be finite.
 """
 from __future__ import annotations
 

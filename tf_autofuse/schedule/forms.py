@@ -17,7 +17,15 @@ from typing import Dict
 
 from tf_autofuse.loop.functions import SELU_SCALE, SELU_SCALE_ALPHA
 from tf_autofuse.schedule.inverse_forms import INVERSE_FORMS
-from tf_autofuse.schedule.pieces import Form, expm1_below, keep_nan, log1p, of_finite, where
+from tf_autofuse.schedule.pieces import (
+    Form,
+    expm1_below,
+    keep_nan,
+    log1p,
+    of_finite,
+    steps,
+    where,
+)
 
 
 def _one(name: str, operands: int) -> Form:
@@ -72,6 +80,8 @@ REAL_FORMS: Dict[str, Form] = {
     "softsign": [
         ("abs", "t", ("a",), None), ("adds", "d", ("t",), 1.0), ("div", "r", ("a", "d"), None),
     ],
+    # A chip cannot refuse: where `a` is false it gives NaN.
+    "require": steps("d = sub b b; n = div d d; m = nes a 0.0; r = select m b n"),
     "mul_no_nan": [("mul", "p", ("a", "b"), None)] + _NO_NAN,
     "div_no_nan": [("div", "p", ("a", "b"), None)] + _NO_NAN,
     "xdivy": [("div", "p", ("a", "b"), None)] + where("nes", "a", "p", "a"),

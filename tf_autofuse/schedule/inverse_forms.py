@@ -33,6 +33,8 @@ _ERFINV_FAR = (2.832977056503296, 1.001675009727478, 0.009433859959244728,
                -0.007636678405106068, 0.005774279125034809, -0.003624142613261938,
                0.0012673796154558659, 5.349397179088555e-05, -0.00013639124517794698)
 _HALF_PI, _PI, _LOG2 = math.pi / 2, math.pi, math.log(2)
+_HALF_PI_REST = -4.371139e-08
+"""What float32 rounds off from pi / 2."""
 
 
 def _signed(of: str, size: str) -> Form:
@@ -71,8 +73,9 @@ INVERSE_FORMS: Dict[str, Form] = {
         "h0 = muls x0 0.5; h = exp h0; g0 = muls q -0.5; g1 = mul g0 h; g2 = mul g1 h"
         "; w = add g2 g0") + _signed("a", "w"),
     "tan": of_finite("tan"),
-    "asin": _HALF_ASIN + steps("t2 = muls t -2.0; t3 = adds t2 %r; w = select small t t3"
-                               % _HALF_PI) + _signed("a", "w"),
+    "asin": _HALF_ASIN + steps("t2 = muls t -2.0; t3 = adds t2 %r; t4 = adds t3 %r"
+                               "; w = select small t t4" % (_HALF_PI, _HALF_PI_REST))
+    + _signed("a", "w"),
     "acos": _HALF_ASIN + steps(
         "below = lts a 0.0; n = muls t -1.0; e = select below n t; e1 = muls e -1.0"
         "; near = adds e1 {half!r}; f = muls t 2.0; f1 = muls f -1.0; f2 = adds f1 {pi!r}"

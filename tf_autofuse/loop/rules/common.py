@@ -1,7 +1,7 @@
 """What the rules share: operands, constants, and the width arithmetic is done in."""
 from __future__ import annotations
 
-from typing import Callable, Sequence
+from typing import Callable, Optional, Sequence
 
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.ops import ALL_FLOATS, MAP_OPS, NARROW_FLOATS
@@ -26,6 +26,23 @@ def apply(low, name: str, args: Sequence):
     if name in COMPARES:
         return low.map(name, args, "bool")
     return low.map(name, args)
+
+
+def short(low, dim: Optional[int], most: int) -> bool:
+    """Whether a dim is known to have at most `most` points."""
+    return dim is None or 0 <= low.size(dim) <= most
+
+
+def class_test(low, numbers, tensor, position: int):
+    """Whether class `numbers` is the coordinate along a dim of `tensor`; both are broadcast.
+
+    Where float32 has every class, int64 is compared in it: other numbers round to what is no class.
+    """
+    wide = numbers.dtype == "int64"
+    if wide and short(low, tensor.dims[position], 1 << 24):
+        index = low.cast(low.index(tensor, position, "int32"), "float32")
+        return low.map("eq", [low.cast(numbers, "float32"), index], "bool")
+    return low.map("eq", [numbers, low.index(tensor, position, numbers.dtype)], "bool")
 
 
 def in_float32(low, args: Sequence, body: Callable):

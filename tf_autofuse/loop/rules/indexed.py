@@ -7,7 +7,7 @@ import numpy as np
 
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.ops import FLOATS
-from tf_autofuse.loop.rules.common import args_of, const
+from tf_autofuse.loop.rules.common import args_of, class_test, const, short
 from tf_autofuse.loop.source import Operator
 
 _MOST_BOUNDARIES = 64
@@ -79,9 +79,14 @@ def lower_in_top_k(low, op: Operator, _: str):
         raise Unsupported("%s of other ranks than 2 and 1" % op.type, node=op.name, code="SHAPE")
     low.unify(x.dims[0], targets.dims[0])
     kind = targets.dtype
-    k = low.tensor(op.inputs[2]) if len(op.inputs) > 2 else low.const(int(op.attrs["k"]), kind)
+    most = low.constant(op.inputs[2]) if len(op.inputs) > 2 else op.attrs["k"]
+    if most is not None and short(low, x.dims[1], 1 << 30):
+        kind = "int32"
+        k = low.const(max(0, min(int(most), 1 << 30)), kind)
+    else:
+        k = low.tensor(op.inputs[2]) if most is None else low.const(int(most), kind)
     row = targets._replace(dims=targets.dims + (None,))
-    chosen = low.map("eq", [row, low.index(x, 1, kind)], "bool")
+    chosen = class_test(low, row, x, 1)
     picked = low.map("select", [chosen, x, const(low, x, 0)])
     target = low.reduce("sum", picked, [1], True)
     better = low.cast(low.map("gt", [x, target], "bool"), kind)

@@ -6,7 +6,7 @@ from typing import Callable, Dict, List, Sequence
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.moving import Part, guard, take
 from tf_autofuse.loop.ops import ALL_FLOATS
-from tf_autofuse.loop.rules.common import args_of
+from tf_autofuse.loop.rules.common import args_of, class_test
 from tf_autofuse.loop.rules.moves import narrow, numbers, position, size_of
 from tf_autofuse.loop.source import Operator
 from tf_autofuse.loop.windows import Window
@@ -94,8 +94,7 @@ def lower_one_hot(low, op: Operator, _: str):
     axis = None if depth == 1 else low.new_axis(depth)
     x = x._replace(dims=x.dims[:place] + (None,) + x.dims[place:])
     along = x._replace(dims=(None,) * place + (axis,) + (None,) * (rank - 1 - place))
-    here = low.map("eq", [x, low.index(along, place, wide)], "bool")
-    return low.map("select", [here, on, off])
+    return low.map("select", [class_test(low, x, along, place), on, off])
 
 
 def backwards(low, op: Operator, x, place: int, first: int, last: int):

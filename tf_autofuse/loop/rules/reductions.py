@@ -7,7 +7,7 @@ import numpy as np
 
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.ops import ALL_FLOATS, INTS, REDUCE_OPS
-from tf_autofuse.loop.rules.common import args_of, channel, const
+from tf_autofuse.loop.rules.common import args_of, channel, const, short
 from tf_autofuse.loop.source import Operator
 
 
@@ -74,7 +74,9 @@ def lower_arg(low, op: Operator, name: str):
     if x.dtype in ALL_FLOATS:
         number = low.map("select", [low.map("eq", [x, x], "bool"), x, start])
     best = low.reduce(name, number, [position], True)
-    target = op.attrs["dst_dtype"]
+    result = target = op.attrs["dst_dtype"]
+    if target == "int64" and short(low, x.dims[position], 1 << 31):
+        target = "int32"
     index = low.index(x, position, target)
     none = low.const(int(np.iinfo(target).max), target)
     chosen = low.map("eq", [number, best], "bool")
@@ -82,7 +84,7 @@ def lower_arg(low, op: Operator, name: str):
         chosen = low.map("and", [chosen, low.map("ne", [number, start], "bool")])
     first = low.reduce("min", low.map("select", [chosen, index, none]), [position], False)
     missing = low.map("eq", [first, none], "bool")
-    return low.map("select", [missing, low.const(0, target), first])
+    return low.cast(low.map("select", [missing, low.const(0, target), first]), result)
 
 
 def lower_bias_add_grad(low, op: Operator, _: str):

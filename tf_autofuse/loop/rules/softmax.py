@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Callable, Dict
 
 from tf_autofuse.errors import Unsupported
-from tf_autofuse.loop.rules.common import args_of, in_float32
+from tf_autofuse.loop.rules.common import args_of, class_test, in_float32
 from tf_autofuse.loop.source import Operator
 
 
@@ -67,14 +67,15 @@ def lower_sparse_cross_entropy(low, op: Operator, _: str):
     low.unify(features.dims[0], labels.dims[0])
     x = low.widen(features)
     row = labels._replace(dims=(features.dims[0], None))
-    chosen = low.map("eq", [row, low.index(features, 1, labels.dtype)], "bool")
+    chosen = class_test(low, row, features, 1)
     shifted, total = _shifted(low, x, 1)
-    total = low.map("require", [low.reduce("any", chosen, [1], True), total])
     loss = low.map("sub", [low.map("log", [total]), shifted])
     loss = low.map("select", [chosen, loss, low.const(0.0, x.dtype)])
+    known = low.reduce("any", chosen, [1], False)
+    loss = low.map("require", [known, low.reduce("sum", loss, [1], False)])
+    total = low.map("require", [low.reduce("any", chosen, [1], True), total])
     share = low.map("div", [low.map("exp", [shifted]), total])
-    gradient = low.map("sub", [share, low.cast(chosen, x.dtype)])
-    results = [low.reduce("sum", loss, [1], False), gradient]
+    results = [loss, low.map("sub", [share, low.cast(chosen, x.dtype)])]
     return [low.cast(result, features.dtype) for result in results]
 
 
