@@ -147,15 +147,17 @@ def make_inputs(loop, sizes, narrow=(), seed=0):
     for value in loop.body:
         if not isinstance(value, Load) or value.input in arrays:
             continue
+        if value.input >= len(loop.inputs):
+            continue
         shape = [1 if dim.maybe and value.input in narrow else sizes[dim.axis]
                  for dim in value.dims]
         arrays[value.input] = random_array(rng, shape, value.dtype)
         if any(dim.maybe for dim in value.dims):
-            strides, pitch = dict.fromkeys(loop.axes, 0), 1
+            strides, pitch = dict.fromkeys(loop.sized_axes, 0), 1
             for dim, size in reversed(list(zip(value.dims, shape))):
                 strides[dim.axis] = pitch if size != 1 else 0
                 pitch *= size
-            tables[value.input] = [strides[axis] for axis in loop.axes] + [0]
+            tables[value.input] = [strides[axis] for axis in loop.sized_axes] + [0]
     table = [stride for number in sorted(tables) for stride in tables[number]]
     return [arrays[i] for i in range(len(loop.inputs))], table or None
 

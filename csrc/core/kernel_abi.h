@@ -12,11 +12,11 @@
 
 #include <stdint.h>
 
-#define AUTOFUSE_ABI_VERSION 1
+#define AUTOFUSE_ABI_VERSION 2
 
 /* Limits of AutofuseTiling. */
-#define AUTOFUSE_MAX_PHASES 4
-#define AUTOFUSE_MAX_PARAMS 24
+#define AUTOFUSE_MAX_PHASES 12
+#define AUTOFUSE_MAX_PARAMS 48
 
 /* Return values of autofuse_run. */
 #define AUTOFUSE_OK 0

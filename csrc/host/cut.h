@@ -4,8 +4,23 @@
 
 #include "kernel_abi.h"
 
-/* Parameters of one nest inside AutofuseTiling.p. */
-enum { CUT_ROWS, CUT_TILE, CUT_CHUNKS, CUT_CHUNK, CUT_WORKSPACE, CUT_BLOCKS, CUT_PARAMS };
+/* Parameters of one nest inside AutofuseTiling.p; behind those of all nests the number of partial
+ * results that cross rows, and where in workspace each temporary begins. */
+enum {
+  CUT_ROWS,
+  CUT_TILE,
+  CUT_CHUNKS,
+  CUT_CHUNK,
+  CUT_WORKSPACE,
+  CUT_BLOCKS,
+  CUT_FIRST,
+  CUT_PARAMS
+};
+enum { CUT_PARTS = 4 * CUT_PARAMS, CUT_TEMPS };
+
+/* Fewest rows of a block that has a partial result of its own for them: these stay small beside
+ * what is read. */
+enum { CROSS_ROWS = 16 };
 
 /* Longest run of kept elements that an array on the stack of a block has. */
 enum { MAX_TILE = 1024 };
@@ -25,6 +40,7 @@ struct NestShape {
   bool tiled;      /* a block keeps arrays along the inner axis on its stack */
   int32_t reduces; /* number of reductions */
   int32_t phases;  /* phases when the first reduced axis is cut; 0 if it may not be */
+  int64_t least;   /* fewest rows of a block */
   double cost;     /* nanoseconds for one element of the walk */
 };
 
@@ -33,15 +49,17 @@ static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Chooses rows of the outer axes, a tile of the inner axis and chunks of the first reduced axis,
- * so that there is work for all threads and no block is shorter than its start-up is worth. */
-static inline void cut_nest(const NestShape& s, int32_t threads, int64_t* p, AutofuseTiling* out) {
+ * so that there is work for all threads and no block is shorter than its start-up is worth. The
+ * nest begins with phase `first`. */
+static inline void cut_nest(const NestShape& s, int32_t threads, int64_t first, int64_t* p,
+                            AutofuseTiling* out) {
   const int64_t block_ns = 20000;
   const double walk = (double)larger(s.first * s.rest, 1) * (double)s.inner * s.cost;
   const double work = walk * (double)s.outer;
   const int64_t wanted =
       threads <= 1 ? 1 : larger(1, (int64_t)__builtin_fmin(4.0 * threads, work / block_ns));
   int64_t tile = s.tiled ? smaller(s.inner, MAX_TILE) : s.inner;
-  int64_t rows = larger(1, ceil_div(s.outer, wanted));
+  int64_t rows = larger(s.least, ceil_div(s.outer, wanted));
   int64_t chunks = 1;
   const int64_t pieces = ceil_div(wanted, larger(1, s.outer * ceil_div(s.inner, tile)));
   if (pieces > 1 && s.phases && s.first >= 16 * pieces) {
@@ -60,20 +78,22 @@ static inline void cut_nest(const NestShape& s, int32_t threads, int64_t* p, Aut
   p[CUT_CHUNK] = chunk;
   p[CUT_WORKSPACE] = out->workspace_bytes;
   p[CUT_BLOCKS] = blocks;
+  p[CUT_FIRST] = first;
   if (blocks == 0) return;
   if (chunks > 1) out->workspace_bytes += s.reduces * chunks * s.outer * s.inner * 8;
   const int64_t cost = larger(1, (int64_t)(work / (double)blocks));
   const int64_t phases = chunks > 1 ? s.phases : 1;
   for (int64_t phase = 0; phase < phases; ++phase) {
-    out->blocks[phase] += blocks;
-    out->block_cost[phase] = larger(out->block_cost[phase], cost);
+    out->blocks[first + phase] += blocks;
+    out->block_cost[first + phase] = larger(out->block_cost[first + phase], cost);
   }
-  out->phases = larger(out->phases, phases);
+  out->phases = larger(out->phases, first + phases);
 }
 
 /* Blocks of a nest in a phase; `phases` as in NestShape. */
 static inline int64_t blocks_in(const int64_t* p, int32_t phase, int32_t phases) {
-  return phase < (p[CUT_CHUNKS] > 1 ? phases : 1) ? p[CUT_BLOCKS] : 0;
+  const int64_t at = phase - p[CUT_FIRST];
+  return at >= 0 && at < (p[CUT_CHUNKS] > 1 ? phases : 1) ? p[CUT_BLOCKS] : 0;
 }
 
 #endif /* AUTOFUSE_HOST_CUT_H_ */

@@ -2,6 +2,7 @@
 import kernel_samples as samples
 import numpy as np
 import pytest
+from staged_samples import STAGED
 
 from tf_autofuse.build import compile_host_kernel
 from tf_autofuse.codegen.host import print_host, reused_inputs
@@ -37,6 +38,9 @@ KERNELS = {
     "softmax_full": (samples.softmax("m0 m1"), [(BIG, 3)]),
     "three_nests": (samples.bias_gradient_and_loss(), [(1000, 300), (1, 1)]),
 }
+KERNELS.update(
+    (name, (loop, [(70, 3, 90)] if len(loop.axes) > 2 else [(1000, 300), (1, 1), (40, 7), (0, 5)]))
+    for name, loop in STAGED.items())
 
 
 def build(loop):

@@ -1,6 +1,7 @@
 """Bytes that a kernel requests and that memory delivers: the model against the twin."""
 import kernel_samples as samples
 import pytest
+from staged_samples import layer_norm_gradient, rows_and_columns
 
 from tf_autofuse.codegen.ascendc import print_ascendc
 from tf_autofuse.loop import interp
@@ -19,6 +20,8 @@ CASES = [
     (samples.softmax("m0"), (40, 5000)), (samples.layer_norm(), (64, 1001)),
     (samples.layer_norm(), (50, 20000)), (samples.layer_norm("float16"), (5, 60000)),
     (samples.reduction("m0", "m0"), (1 << 18,)), (samples.reduction("m0 m1 m2", "m1"), (3, 50, 20)),
+    (rows_and_columns(), (64, 1000)), (layer_norm_gradient(), (64, 1001)),
+    (layer_norm_gradient(), (30, 30000)),
 ]
 
 

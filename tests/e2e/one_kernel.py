@@ -263,3 +263,44 @@ def gelu_erf_backward(x, dy):
 @pattern(MATRIX, MASK)
 def sigmoid_cross_entropy_backward(x, labels):
     return _gradients(sigmoid_cross_entropy_mean(x, labels), [x], None)
+
+
+# Reductions over different axes
+
+
+@pattern(MATRIX)
+def row_and_column_sums(x):
+    return [tf.reduce_sum(x, 0), tf.reduce_sum(x, 1)]
+
+
+@pattern(MATRIX)
+def row_column_and_total(x):
+    return [tf.reduce_mean(x, 0), tf.reduce_max(x, 1), tf.reduce_sum(tf.square(x))]
+
+
+@pattern(MATRIX)
+def mean_of_log_sum_exp(x):
+    return tf.reduce_mean(tf.reduce_logsumexp(x, axis=-1))
+
+
+@pattern(MATRIX)
+def total_of_column_variances(x):
+    mean, variance = tf.nn.moments(x, [0])
+    return [mean, variance, tf.reduce_sum(variance)]
+
+
+@pattern(MATRIX, LABELS)
+def softmax_cross_entropy_mean(x, labels):
+    return tf.reduce_mean(
+        tf.nn.softmax_cross_entropy_with_logits(labels=tf.stop_gradient(labels), logits=x))
+
+
+@pattern(MATRIX, LABELS)
+def softmax_cross_entropy_mean_backward(x, labels):
+    loss = softmax_cross_entropy_mean(x, labels)
+    return [loss] + _gradients(loss, [x], None)
+
+
+@pattern(MATRIX, ROW, ROW, MATRIX)
+def layer_norm_backward_all(x, gamma, beta, dy):
+    return _gradients(layer_norm(x, gamma, beta), [x, gamma, beta], dy)

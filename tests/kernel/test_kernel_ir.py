@@ -5,6 +5,7 @@ from dataclasses import replace
 import kernel_samples as samples
 import numpy as np
 import pytest
+from staged_samples import STAGED
 
 from tf_autofuse.errors import IRError
 from tf_autofuse.kernel import interp, text
@@ -34,6 +35,7 @@ KERNELS = {
     "one": (samples.reduction("m0 m1", "m1"), (1, 1)),
     "nothing_to_reduce": (samples.reduction("m0 m1", "m1", ("sum", "max", "prod")), (3, 0)),
 }
+KERNELS.update((name, (loop, (9, 4, 10)[-len(loop.axes):])) for name, loop in STAGED.items())
 
 
 @pytest.mark.parametrize("name", sorted(KERNELS))

@@ -38,6 +38,8 @@ def large_tilings(chip):
                 continue
             tilings, _ = solve(kernel, samples.sizes_of(kernel.loop, *shape), chip.vector_cores)
             for variants, t in zip(kernel.variants, tilings):
+                if variants[0].nest.stage > 0:
+                    continue  # what stages hand on is small
                 units = t.tasks * t.parts
                 waves = -(-units // chip.vector_cores)
                 program = variants[t.variant]

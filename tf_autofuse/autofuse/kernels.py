@@ -19,6 +19,7 @@ from tf_autofuse.codegen.ascendc import print_ascendc
 from tf_autofuse.codegen.host import print_host, print_nests
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.nest import build_nests
+from tf_autofuse.kernel.stage import staged
 from tf_autofuse.kernel.text import kernel_key, print_kernel
 from tf_autofuse.loop.ir import LoopKernel
 from tf_autofuse.loop.lower import LoweredKernel
@@ -113,7 +114,7 @@ def _print(merged: LoopKernel, soc: str) -> Tuple[str, str, Dict[str, str]]:
 
 
 def _print_for_cpu(merged: LoopKernel, soc: str, missing: str) -> Tuple[str, str, Dict[str, str]]:
-    loop = number_values(merged)
+    loop = number_values(staged(merged))
     nests = build_nests(loop)
     if len(nests) > MAX_NESTS:
         raise ScheduleError("%d loop nests, at most %d in one kernel" % (len(nests), MAX_NESTS),

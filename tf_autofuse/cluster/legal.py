@@ -10,19 +10,28 @@ from typing import Dict, Sequence, Set, Tuple
 
 import numpy as np
 
+from tf_autofuse import flags
 from tf_autofuse.errors import ScheduleError, Unsupported
 from tf_autofuse.kernel.nest import Nest, build_nests, needed
-from tf_autofuse.loop.ir import Load, LoopKernel, Map, Param, Reduce, Value
+from tf_autofuse.kernel.stage import staged
+from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Param, Reduce, Value
 from tf_autofuse.loop.ops import HEAVY
+from tf_autofuse.platforms import platform
 
 MAX_NESTS = 4
 """Loop nests that the tiling of one kernel can choose variants for."""
 
+MAX_TEMPS = 16
+"""Values that go from stage to stage: the host's tiling says of each where it lies."""
 
-def check(kernel: LoopKernel) -> Tuple[Nest, ...]:
-    """The nests of `kernel`; Unsupported, with a code and a sentence, when no schedule fits."""
+
+def check(kernel: LoopKernel) -> Tuple[LoopKernel, Tuple[Nest, ...]]:
+    """`kernel` in stages, if the cores of the chip can wait for each other, and its nests;
+    Unsupported, with a code and a sentence, when no schedule fits."""
     if not kernel.inputs:
         raise Unsupported("computes a constant", node=kernel.body[-1].origin, code="CONSTANT")
+    if platform(flags.current().soc).sync_cycles > 0:
+        kernel = staged(kernel)
     try:
         nests = build_nests(kernel)
     except ScheduleError as error:
@@ -33,7 +42,10 @@ def check(kernel: LoopKernel) -> Tuple[Nest, ...]:
     if len(nests) > MAX_NESTS:
         raise Unsupported("%d loop nests in one kernel" % len(nests), node=kernel.body[-1].origin,
                           code="REDUCE_AXES")
-    return nests
+    if len(kernel.temps) > MAX_TEMPS:
+        raise Unsupported("%d values go from stage to stage" % len(kernel.temps),
+                          node=kernel.body[-1].origin, code="REDUCE_AXES")
+    return kernel, nests
 
 
 def _origin(kernel: LoopKernel, name: str) -> str:
@@ -42,6 +54,7 @@ def _origin(kernel: LoopKernel, name: str) -> str:
 
 def _check_nest(kernel: LoopKernel, nest: Nest) -> None:
     stores = [kernel.stores[n] for step in nest.passes for n in step.stores + step.after]
+    crosses = [kernel.stores[n] for step in nest.passes for n in step.crosses]
     by_name = {value.name: value for value in kernel.body}
     for store in stores:
         value = by_name[store.value]
@@ -49,7 +62,7 @@ def _check_nest(kernel: LoopKernel, nest: Nest) -> None:
             raise Unsupported("an output is smaller than the loop", node=value.origin,
                               code="OUTPUT_DOMAIN")
     after: Set[str] = set()
-    for value in needed(kernel, [store.value for store in stores]):
+    for value in needed(kernel, [store.value for store in stores + crosses]):
         if isinstance(value, Reduce):
             _check_reduce(nest, value, by_name[value.operand])
         if isinstance(value, Reduce) or any(name in after for name in value.args):
@@ -74,18 +87,20 @@ def _check_heavy(nest: Nest, value: Map) -> None:
 
 
 def moved_bytes(kernel: LoopKernel, nests: Sequence[Nest], sizes: Dict[str, int]) -> int:
-    """Bytes that the nests read and write; a nest reads each input once."""
+    """Bytes that the nests read and write; a nest reads each input once. What goes from stage to
+    stage stays in a cache as far as it fits there: it counts once. Partial results do not."""
     total = 0
     for nest in nests:
-        numbers = [n for step in nest.passes for n in step.stores + step.after]
+        numbers = [n for step in nest.passes for n in step.stores + step.after + step.crosses]
         stores = [kernel.stores[number] for number in numbers]
         found = needed(kernel, [store.value for store in stores])
         loads = {value.input: value for value in found if isinstance(value, Load)}
         total += sum(_bytes(kernel.inputs[number], load.axes if load.at else load.walked,
                             _parts(kernel, load, sizes))
-                     for number, load in loads.items())
+                     for number, load in loads.items() if number < len(kernel.inputs))
         for store in stores:
-            total += _bytes(kernel.outputs[store.output], store.axes, sizes)
+            if PARTS not in store.axes:
+                total += _bytes(kernel.targets[store.output], store.axes, sizes)
     return total
 
 

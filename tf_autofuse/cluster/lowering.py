@@ -108,10 +108,10 @@ def _lower(signature: "_Signature", outputs: Sequence[TensorRef]) -> _Known:
         lowered = lower_legal(signature.operators(), outputs, signature.infos)
     except Unsupported as refusal:
         return _Known(None, Candidate(0, 0), refusal)
-    nests = check(lowered.kernel)
+    kernel, nests = check(lowered.kernel)
     sizes = [size if size >= 0 else UNKNOWN_SIZE for size in lowered.sizes]
     named = dict(zip(lowered.kernel.axes, sizes))
-    moved = moved_bytes(lowered.kernel, nests, named)
+    moved = moved_bytes(kernel, nests, named)
     return _Known(lowered, Candidate(len(nests), moved), None)
 
 

@@ -121,7 +121,7 @@ def _entry(kernel: Kernel, name: str, struct: str, target: str, static: Optional
     keys = key_variants(kernel)
     keys = keys if static is None else [keys[static.key]]
     names, mixed = _names(kernel), any(
-        p.variant in SPLIT_VARIANTS for ps in keys for p in ps)
+        p.variant in SPLIT_VARIANTS or p.nest.stage for ps in keys for p in ps)
     params = ["GM_ADDR " + n for n in names + ["workspace"]]
     if target == "op":
         params.append("GM_ADDR tiling")
@@ -143,7 +143,9 @@ def _entry(kernel: Kernel, name: str, struct: str, target: str, static: Optional
     body += ["  AscendC::TPipe pipe;", "  const Tensors gm{%s};" % ", ".join(names + ["workspace"])]
     for key, programs in enumerate(keys):
         lines: List[str] = []
-        for program in programs:
+        for at, program in enumerate(programs):
+            if at and program.nest.stage > programs[at - 1].nest.stage:
+                lines.append("AscendC::SyncAll();")
             lines += _NEXT if lines else []
             lines.append("Run<Nest%d%s>(%s, gm, &pipe);" % (
                 program.number, program.variant.capitalize(),

@@ -20,6 +20,7 @@ from tf_autofuse.kernel.ir import (
     written,
 )
 from tf_autofuse.kernel.layout import Extent, scope_loads, task_order
+from tf_autofuse.loop.ir import PARTS
 from tf_autofuse.platforms import Platform
 
 _TENSOR = "AscendC::LocalTensor<%s> %s = %s;"
@@ -43,6 +44,11 @@ class LoopPrinter(StepPrinter):
         loads = scope_loads(self.program, tuple(steps))
         fresh = [s for s in steps if isinstance(s, CopyIn) and s not in loads]
         self.dirty = None
+        temps = [s for s in loads
+                 if isinstance(s, CopyIn) and s.input >= len(self.kernel.loop.inputs)]
+        if temps and self.program.nest.crosses:
+            self.put("// What this core has found so far is in memory.")
+            self.put("Sync<AscendC::HardEvent::MTE3_MTE2>();")
         for load in fresh:
             self.copy_in(load)
         slab = self._load_slab(loads) if loads else ("", "", "")
@@ -94,6 +100,8 @@ class LoopPrinter(StepPrinter):
     def _loop(self, loop: Loop) -> None:
         if loop.kind in ("block", "split"):
             self._tasks(loop)
+        elif loop.kind == "core":
+            self._core(loop)
         elif loop.kind == "hold":
             self._hold(loop)
         elif loop.kind == "parts":
@@ -113,18 +121,33 @@ class LoopPrinter(StepPrinter):
             for _ in loop.axes:
                 self.close()
 
-    def _tasks(self, loop: Loop) -> None:
-        """The tasks of this core: a run of neighbours, as long as that of any other core."""
-        number, split = self.number, loop.kind == "split"
-        self.put("const uint32_t pitch = t.pitch%d;" % number)
+    def _core(self, loop: Loop) -> None:
+        """What a core does before its tasks, the tasks, and what it does after them."""
+        self.put("const int64_t %s = AscendC::GetBlockIdx();" % self.point(PARTS))
+        self.open("if (%s < %s) {" % (self.point(PARTS), self.size(PARTS)))
+        self._resident_tile()
+        self.scope(loop.body)
+        self.close()
+
+    def _resident_tile(self) -> None:
+        """The tile along axes that it holds as a whole."""
+        self.put("const uint32_t pitch = t.pitch%d;" % self.number)
         if self.program.variant == "resident":
             for axis in self.program.nest.reduced:
                 self.put("const int64_t %s = 0;" % self.point(axis))
                 self._extent(axis)
+
+    def _tasks(self, loop: Loop) -> None:
+        """The tasks of this core: a run of neighbours, as long as that of any other core."""
+        number, split = self.number, loop.kind == "split"
+        core, cores = "AscendC::GetBlockIdx()", "AscendC::GetBlockNum()"
+        if self.program.nest.crosses:
+            core, cores = self.point(PARTS), self.size(PARTS)
+        else:
+            self._resident_tile()
         self.put("const int64_t tasks = t.tasks%d%s;" % (number,
                                                          " * t.parts%d" % number if split else ""))
-        first, end = ("tasks * %s / AscendC::GetBlockNum()" % index
-                      for index in ("AscendC::GetBlockIdx()", "(AscendC::GetBlockIdx() + 1)"))
+        first, end = ("tasks * %s / %s" % (index, cores) for index in (core, "(%s + 1)" % core))
         groups = [] if self.pads else group_lines(self)
         if groups:
             self.put("// Short rows: no two cores write to one line of the cache.")

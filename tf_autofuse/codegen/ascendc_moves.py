@@ -32,7 +32,7 @@ class _Walk:
     def first(self) -> str:
         """C++ for the offset of the first element of the tile."""
         terms = [] if self.row is None else ["t.o%d" % self.number]
-        for axis in self.printer.kernel.loop.axes:
+        for axis in self.printer.kernel.loop.sized_axes:
             if axis in self.walked:
                 point, stride = self.printer.point(axis), self.stride(axis)
                 terms.append(point if stride == "1" else "%s * %s" % (point, stride))

@@ -74,14 +74,14 @@ class NestClass(LoopPrinter):
         found: List[Tuple[str, str, str]] = []
         for step in walk_steps(self.program.steps):
             if isinstance(step, CopyIn):
-                name, buffer = "in%d" % step.input, self.buffer(step.dst)
+                name, buffer = self.source(step.input)[:-2], self.buffer(step.dst)
                 if step.at is not None:
                     kind = C_TYPES[self.kernel.loop.inputs[step.at.input].dtype]
                     index = "in%d" % step.at.input
                     found += [(index, kind, "gm." + index)] * (
                         (index, kind, "gm." + index) not in found)
             elif isinstance(step, CopyOut):
-                name, buffer = "out%d" % step.output, self.buffer(step.src)
+                name, buffer = self.target(step.output)[:-2], self.buffer(step.src)
             elif isinstance(step, StorePart):
                 name, buffer = "part%d" % step.number, self.buffer(step.src)
             else:
@@ -90,6 +90,8 @@ class NestClass(LoopPrinter):
             if isinstance(step, StorePart):
                 at = "(AscendC::GetUserWorkspace(gm.workspace) + t.at%d + %d * t.region%d)" % (
                     self.number, step.number, self.number)
+            elif name.startswith("temp"):
+                at = "(AscendC::GetUserWorkspace(gm.workspace) + t.%s)" % name
             entry = (name, C_TYPES[buffer.dtype], at)
             if entry not in found:
                 found.append(entry)

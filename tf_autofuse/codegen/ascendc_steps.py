@@ -98,6 +98,16 @@ class StepPrinter:
         words = {self.program.y: "rows", self.program.x: "cols"}
         return " * ".join(words[axis] for axis in axes if axis in words) or "1"
 
+    def source(self, number: int) -> str:
+        """The GM tensor of an input, or of a temporary."""
+        inputs = len(self.kernel.loop.inputs)
+        return "in%dGm" % number if number < inputs else "temp%dGm" % (number - inputs)
+
+    def target(self, number: int) -> str:
+        """The GM tensor of an output, or of a temporary."""
+        outputs = len(self.kernel.loop.outputs)
+        return "out%dGm" % number if number < outputs else "temp%dGm" % (number - outputs)
+
     def point(self, axis: str) -> str:
         return "i%d" % self.kernel.loop.axes.index(axis)
 
@@ -180,7 +190,7 @@ class StepPrinter:
         at = self._dense(axes)
         left = "" if self.pads else ", %s - %s" % (self.sizes(axes),
                                                    "(%s)" % at if " " in at else at)
-        self._load(step.dst, "in%dGm[%s]" % (step.input, at), left)
+        self._load(step.dst, "%s[%s]" % (self.source(step.input), at), left)
 
     def load_part(self, step: LoadPart) -> None:
         self._load(step.dst, self._part(step.number, "piece"), "")
@@ -203,7 +213,7 @@ class StepPrinter:
     def copy_out(self, step: Step) -> None:
         assert isinstance(step, (CopyOut, StorePart))
         if isinstance(step, CopyOut):
-            target = "out%dGm[%s]" % (step.output, self._dense(step.axes))
+            target = "%s[%s]" % (self.target(step.output), self._dense(step.axes))
         else:
             target = self._part(step.number, "part")
         if self.buffer(step.src).shape == "yx":
@@ -215,7 +225,7 @@ class StepPrinter:
                                           self.count(step.src)))
 
     def _copy_in_runtime(self, step: CopyIn) -> None:
-        buffer, loop_axes = self.buffer(step.dst), self.kernel.loop.axes
+        buffer, loop_axes = self.buffer(step.dst), self.kernel.loop.sized_axes
         stride = {axis: "t.s%d_%d" % (step.input, loop_axes.index(axis)) for axis in loop_axes}
         axes = [dim.axis for dim in step.dims if dim.axis is not None]
         base = " + ".join("%s * %s" % (self.point(axis), stride[axis]) for axis in axes) or "0"

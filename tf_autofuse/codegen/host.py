@@ -3,11 +3,11 @@ from __future__ import annotations
 
 from typing import Dict, List, Sequence
 
-from tf_autofuse.codegen.host_moments import join_moments
+from tf_autofuse.codegen.host_moments import join_moments, with_means
 from tf_autofuse.codegen.host_nest import NestPrinter
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.kernel.nest import Nest, build_nests, needed, runtime_rows
-from tf_autofuse.loop.ir import Load, LoopKernel, Map, Place, unit_axis
+from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Place, unit_axis
 from tf_autofuse.loop.ops import REFUSING
 from tf_autofuse.loop.text import print_loop
 
@@ -44,8 +44,8 @@ def print_nests(loop: LoopKernel, nests: Sequence[Nest]) -> str:
     # No names of the graph: equal structures must give equal sources to the build cache.
     head = "".join("// " + line + "\n" for line in print_loop(loop).splitlines())
     loop, means = join_moments(loop)
-    printers = [NestPrinter(loop, nest, i, means)
-                for i, nest in enumerate(build_nests(loop) if means else nests)]
+    cut = [with_means(nest, means) for nest in build_nests(loop)] if means else nests
+    printers = [NestPrinter(loop, nest, i, means) for i, nest in enumerate(cut)]
     reused = reused_inputs(loop, nests)
     for printer in printers:
         printer.reused = reused
@@ -87,7 +87,7 @@ def element_cost(loop: LoopKernel, nest: Nest) -> float:
     """Nanoseconds per element of the walk, over all passes."""
     cost = 0.0
     for step in nest.passes:
-        roots = list(step.reduces) + [loop.stores[n].value for n in step.stores]
+        roots = list(step.reduces) + [loop.stores[n].value for n in step.stores + step.crosses]
         for value in needed(loop, roots):
             op = value.op if isinstance(value, Map) else ""
             cost += _MAP_COST.get(op, _PLAIN_COST)
@@ -108,23 +108,43 @@ def _tiling(loop: LoopKernel, printers: List[NestPrinter]) -> str:
         "",
         "int32_t autofuse_tiling(const int64_t* sizes, int32_t n_sizes, int32_t threads,",
         "                        AutofuseTiling* out) {",
-        "  if (n_sizes != %d) return 1;" % len(loop.axes),
+        "  if (n_sizes != %d) return 1;" % len(loop.sized_axes),
         "  *out = AutofuseTiling();",
     ]
-    lines += ["  const int64_t n%d = sizes[%d];" % (i, i) for i in range(len(loop.axes))]
-    for printer in printers:
+    lines += ["  const int64_t n%d = sizes[%d];" % (i, i) for i in range(len(loop.sized_axes))]
+    if loop.temps:
+        lines.append("  int64_t first = 0;")
+    for at, printer in enumerate(printers):
         nest, size = printer.nest, printer.size
+        if at and printers[at - 1].nest.stage < nest.stage:
+            lines.append("  first = out->phases;")
         outer = " * ".join(size[a] for a in nest.outer_kept) or "1"
         first = size[nest.reduced[0]] if nest.reduced else "1"
         rest = " * ".join(size[a] for a in nest.reduced[1:]) or "1"
         inner = size[nest.inner] if nest.inner_kept else "1"
         reduces = sum(len(p.reduces) for p in nest.passes)
-        lines.append("  cut_nest({%s, %s, %s, %s, %s, %s, %d, %d, %.2f}, threads, "
+        lines.append("  cut_nest({%s, %s, %s, %s, %s, %s, %d, %d, %s, %.2f}, threads, %s, "
                      "out->p + %d * CUT_PARAMS, out);"
                      % (outer, first, rest, inner, "true" if nest.inner_kept else "false",
                         "true" if printer.tiled or _strides(loop, nest) else "false",
-                        reduces, printer.phases, element_cost(loop, nest), printer.number))
+                        reduces, printer.phases, "CROSS_ROWS" if nest.crosses else "1",
+                        element_cost(loop, nest), "first" if loop.temps else "0",
+                        printer.number))
+        if nest.crosses:
+            lines += ["  const int64_t %s = out->p[%d * CUT_PARAMS + CUT_BLOCKS];"
+                      % (size[PARTS], printer.number),
+                      "  out->p[CUT_PARTS] = %s;" % size[PARTS]]
+    for number in range(len(loop.temps)):
+        lines += _place_temp(loop, number, printers[0])
     return "\n".join(lines + ["  return 0;", "}"]) + "\n"
+
+
+def _place_temp(loop: LoopKernel, number: int, printer: NestPrinter) -> List[str]:
+    """Where in workspace a temporary begins; its room is a multiple of a cache line."""
+    store = next(s for s in loop.stores if s.output == len(loop.outputs) + number)
+    count = " * ".join([printer.size[axis] for axis in store.axes] + ["8"])
+    return ["  out->p[CUT_TEMPS + %d] = out->workspace_bytes;" % number,
+            "  out->workspace_bytes += ceil_div(%s, 64) * 64;" % count]
 
 
 def _run(loop: LoopKernel, printers: List[NestPrinter]) -> str:
@@ -149,7 +169,9 @@ def _run(loop: LoopKernel, printers: List[NestPrinter]) -> str:
         lines += [
             "    const int64_t blocks%d = blocks_in(tiling->p + %d * CUT_PARAMS, phase, %d);"
             % (n, n, max(printer.phases, 1)),
-            "    if (at >= 0 && at < blocks%d) nest%d(args, tiling, phase, at);" % (n, n),
+            "    if (at >= 0 && at < blocks%d) nest%d(args, tiling, %s, at);" % (
+                n, n, "phase - (int32_t)tiling->p[%d * CUT_PARAMS + CUT_FIRST]" % n
+                if loop.temps else "phase"),
             "    at -= blocks%d;" % n,
         ]
     code = "failure_seen" if refuses else "AUTOFUSE_OK"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Dict, Optional, Tuple
 
+from tf_autofuse.kernel.nest import Nest
 from tf_autofuse.loop.ir import LoopKernel, Map, Reduce, Value
 
 
@@ -28,6 +29,15 @@ def join_moments(loop: LoopKernel) -> Tuple[LoopKernel, Dict[str, str]]:
             value = replace(value, operand=mean.operand)
         body.append(value)
     return (replace(loop, body=tuple(body)), means) if means else (loop, means)
+
+
+def with_means(nest: Nest, means: Dict[str, str]) -> Nest:
+    """The nest with the mean of every variance, which nothing else may need."""
+    passes = tuple(
+        replace(step, reduces=tuple(dict.fromkeys(
+            [means[name] for name in step.reduces if name in means] + list(step.reduces))))
+        for step in nest.passes)
+    return replace(nest, passes=passes)
 
 
 def _mean_of(value: Value, by_name: Dict[str, Value]) -> Optional[Reduce]:

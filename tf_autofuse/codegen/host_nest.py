@@ -14,7 +14,7 @@ from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_walk import WalkPrinter
 from tf_autofuse.kernel.nest import Nest, Pass, levels, needed
 from tf_autofuse.loop.functions import REAL_FUNCTIONS
-from tf_autofuse.loop.ir import LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ir import PARTS, LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import HEAVY
 
 MAX_PHASES = 4
@@ -34,7 +34,8 @@ class NestPrinter(WalkPrinter):
         self.level = levels(loop)
         last = nest.passes[-1]
         phases = len(nest.passes) + (1 if last.reduces else 0)
-        self.phases = phases if nest.reduced and phases <= MAX_PHASES else 0
+        may_cut = bool(nest.reduced) and phases <= MAX_PHASES and not nest.crosses
+        self.phases = phases if may_cut else 0
         self.held = self._held_values()
         self.places: Set[int] = set()  # stores whose memory keeps a value for the last pass
         reduces = any(step.reduces for step in nest.passes)
@@ -79,6 +80,7 @@ class NestPrinter(WalkPrinter):
         self._prologue()
         if self.held:
             self._hold()
+        self._begin_parts()
         if self.few:
             self._rows_side_by_side()
         self.open("for (%s; o < o1; ++o%s) {" % ("" if self.few else "int64_t o = o0",
@@ -95,7 +97,7 @@ class NestPrinter(WalkPrinter):
     def _few(self) -> int:
         """Below how many elements rows are computed side by side; 0 for never."""
         nest = self.nest
-        if len(nest.kept) != 1 or nest.inner_kept or nest.reduced != (nest.inner,):
+        if len(nest.kept) != 1 or nest.inner_kept or nest.reduced != (nest.inner,) or nest.crosses:
             return 0
         reduces = [self._reduction(name) for step in nest.passes for name in step.reduces]
         values = needed(self.loop, [value.operand for value in reduces])
@@ -123,8 +125,10 @@ class NestPrinter(WalkPrinter):
 
     def _prologue(self) -> None:
         self.put("const int64_t* p = tiling->p + %d * CUT_PARAMS;" % self.number)
-        roots = [self.loop.stores[n].value for p in self.nest.passes for n in p.stores + p.after]
-        self.declare_parameters(roots, [n for p in self.nest.passes for n in p.stores + p.after])
+        stores = [n for p in self.nest.passes for n in p.stores + p.after + p.crosses]
+        self.declare_parameters([self.loop.stores[n].value for n in stores], stores)
+        if PARTS in self.nest.axes:
+            self.put("const int64_t %s = tiling->p[CUT_PARTS];" % self.size[PARTS])
         inner_kept, size = self.nest.inner_kept, self.size
         rows = " * ".join(size[a] for a in self.nest.outer_kept) or "1"
         self.put("const int64_t outer = %s;" % rows)
@@ -133,6 +137,8 @@ class NestPrinter(WalkPrinter):
         self.put("const int64_t chunk = block % p[CUT_CHUNKS];")
         self.put("const int64_t part = block / p[CUT_CHUNKS];")
         rows_at = "part / tiles" if inner_kept else "part"
+        if self.nest.crosses:
+            self.put("const int64_t %s = part;" % self.point[PARTS])
         self.put("const int64_t o0 = %s * p[CUT_ROWS];" % rows_at)
         self.put("const int64_t o1 = smaller(outer, o0 + p[CUT_ROWS]);")
         if inner_kept:
@@ -178,6 +184,8 @@ class NestPrinter(WalkPrinter):
         reduces = [self._reduction(name) for name in step.reduces]
         targets = [value.operand for value in reduces]
         targets += [self.loop.stores[n].value for n in step.stores]
+        targets += [self._reduction(self.loop.stores[n].value).operand for n in step.crosses]
+        self.crosses = step.crosses
         self._outer_values(targets)
         for value in reduces:
             self._declare(value)
@@ -305,7 +313,7 @@ class NestPrinter(WalkPrinter):
         """Make the finished reduction usable as a value."""
         acc, at = Accumulator(value), self.index[value.name]
         self.known.add(value.name)
-        count = " * ".join(self.size[axis] for axis in value.over)
+        count = " * ".join(self.size[axis] for axis in value.counted or value.over)
         slot = "acc%d"
         if self._is_array(value):
             slot = "acc%%d[%s - x0]" % self.point[self.nest.inner]
@@ -343,7 +351,7 @@ class NestPrinter(WalkPrinter):
     def _needed_later(self, number: int) -> List[str]:
         """Kept values of this level that later passes use, besides reductions themselves."""
         later = [t for p in self.nest.passes[number + 1:] for t in
-                 [self.loop.stores[n].value for n in p.stores + p.after]]
+                 [self.loop.stores[n].value for n in p.stores + p.after + p.crosses]]
         return [v.name for v in needed(self.loop, later, frozenset(self.known))
                 if self.level[v.name] == number + 1 and not isinstance(v, Reduce)
                 and not set(v.axes) & set(self.nest.reduced)]

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Sequence, Set
 
+from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_scalar import (
     MEMORY_TYPES,
     VALUE_TYPES,
@@ -41,6 +42,7 @@ class ValuePrinter:
         self.size = {axis: "n%d" % i for i, axis in enumerate(loop.axes)}
         self.point = {axis: "i%d" % i for i, axis in enumerate(loop.axes)}
         self.rows = runtime_rows(loop)
+        self.partial_types = _partial_types(loop)
         self.known: Set[str] = set()
         self.bound: Dict[str, str] = {}
         self.runs: Dict[str, str] = {}
@@ -62,7 +64,7 @@ class ValuePrinter:
 
     def declare_parameters(self, roots: Sequence[str], stores: Sequence[int]) -> None:
         """Sizes, run-time strides and pointers used by the values `roots` and by `stores`."""
-        for number, axis in enumerate(self.loop.axes):
+        for number, axis in enumerate(self.loop.sized_axes):
             self.put("const int64_t %s = args->sizes[%d];" % (self.size[axis], number))
         values = needed(self.loop, roots)
         names = table_names(self.loop)
@@ -73,6 +75,9 @@ class ValuePrinter:
         loads = [v for v in values if isinstance(v, Load)]
         for load in sorted(loads, key=lambda load: load.input):
             number = load.input
+            if number >= len(self.loop.inputs):
+                self._declare_temp("const ", "in%d" % number, number - len(self.loop.inputs))
+                continue
             kind = MEMORY_TYPES[self.loop.inputs[number].dtype]
             row = self.rows.get(number)
             shift = " + args->strides[%d]" % row.offset if row and load.moved else ""
@@ -82,9 +87,21 @@ class ValuePrinter:
             if row:
                 self._declare_row(row)
         for number in sorted({self.loop.stores[n].output for n in stores}):
+            if number >= len(self.loop.outputs):
+                self._declare_temp("", "out%d" % number, number - len(self.loop.outputs))
+                continue
             kind = MEMORY_TYPES[self.loop.outputs[number].dtype]
             alone = "" if number in self.reused else "__restrict__ "
             self.put("%s* %sout%d = (%s*)args->outputs[%d];" % (kind, alone, number, kind, number))
+
+    def _declare_temp(self, const: str, name: str, number: int) -> None:
+        """A pointer to a temporary, which lies in workspace."""
+        kind = self._temp_type(number)
+        self.put("%s%s* __restrict__ %s = (%s%s*)((char*)args->workspace + "
+                 "tiling->p[CUT_TEMPS + %d]);" % (const, kind, name, const, kind, number))
+
+    def _temp_type(self, number: int) -> str:
+        return self.partial_types.get(number) or MEMORY_TYPES[self.loop.temps[number].dtype]
 
     def _declare_row(self, row: Row) -> None:
         """What the values of a load use of the run-time table."""
@@ -99,7 +116,14 @@ class ValuePrinter:
         return isinstance(value, Const)
 
     def c_type(self, value: Value) -> str:
+        if isinstance(value, Load) and self._is_part(value):
+            return self.partial_types[value.input - len(self.loop.inputs)]
         return VALUE_TYPES[value.dtype]
+
+    def _is_part(self, value: Value) -> bool:
+        """Whether a value is the load of a partial result, as wide as it was accumulated."""
+        return isinstance(value, Load) and (
+            value.input - len(self.loop.inputs) in self.partial_types)
 
     def var(self, value: Value) -> str:
         return "v%d" % self.index[value.name]
@@ -127,7 +151,7 @@ class ValuePrinter:
         wides = [self.wide(name) for name in value.args]
         if isinstance(value, Load):
             text = self._guarded(value, "in%d[%s]" % (value.input, self._load_offset(value)))
-            text += " != 0" if value.dtype == "bool" else ""
+            text += " != 0" if value.dtype == "bool" and not self._is_part(value) else ""
         elif isinstance(value, Inside):
             text = "{0} >= low{1} & {0} < high{1}".format(self.point[value.axes[0]], value.number)
         elif isinstance(value, Index):
@@ -142,6 +166,7 @@ class ValuePrinter:
         if value.dtype in NARROW_FLOATS:
             text = self.runs.get(value.name) or wide_expression(
                 _op(value), wides, self.var(value), value.dtype)
+            text = self.var(value) if self._is_part(value) else text
             self.put("const float w%d = %s;" % (self.index[value.name], text))
 
     def store(self, number: int) -> None:
@@ -218,6 +243,17 @@ class ValuePrinter:
         tests = [self.expr(name) for name in value.when]
         tests += ["(%s >= 0)" % self.expr(name) for _, name in value.at]
         return "(%s ? %s : 0)" % (" & ".join(tests), text) if tests else text
+
+
+def _partial_types(loop: LoopKernel) -> Dict[int, str]:
+    """C++ types of the temporaries that hold partial results: those of their accumulators."""
+    by_name = {value.name: value for value in loop.body}
+    found = {}
+    for store in loop.stores:
+        value = by_name[store.value]
+        if isinstance(value, Reduce) and value.partial:
+            found[store.output - len(loop.outputs)] = Accumulator(value).c_type
+    return found
 
 
 def _op(value: Value) -> str:

@@ -13,7 +13,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_values import ValuePrinter
 from tf_autofuse.kernel.nest import Nest, needed
-from tf_autofuse.loop.ir import Load, LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import HEAVY
 
 # Rows that go into the accumulators of a tile together, when a row is at most that many values.
@@ -37,6 +37,7 @@ class WalkPrinter(ValuePrinter):
         self.parked: Dict[str, int] = {}  # values that are written to the place of a later store
         self.few = 0  # rows of fewer elements do not come to the walk one by one
         self.grouping = True  # whether rows may go into accumulators in groups
+        self.crosses: Sequence[int] = ()  # stores of partial results that the walk goes on with
         self.lane = ""  # the subscript of the lane that the current loop adds to
 
     def _walk(self, targets: List[str], reduces: List[Reduce], stores: Sequence[int]) -> None:
@@ -162,6 +163,10 @@ class WalkPrinter(ValuePrinter):
         for reduction in reduces:
             if self.nest.depth(self.by_name[reduction.operand]) == depth:
                 self._accumulate(reduction)
+        for number in self.crosses:
+            value = self._reduction(self.loop.stores[number].value)
+            if self.nest.depth(self.by_name[value.operand]) == depth:
+                self._cross(number, value)
         for number in stores:
             if max(self.nest.depth(self.loop.stores[number]), self.outer - 1) == depth:
                 self.store(number)
@@ -274,6 +279,24 @@ class WalkPrinter(ValuePrinter):
         self.put("%s = %s;" % (slot, acc.vector_step(slot, other)))
         if acc.needs_flag:
             self.put("%s |= %s != %s;" % (flag, other, other))
+
+    def _begin_parts(self) -> None:
+        """Partial results of this block as they are before the first row."""
+        for number in [n for step in self.nest.passes for n in step.crosses]:
+            store = self.loop.stores[number]
+            axes = [axis for axis in store.axes if axis != PARTS]
+            for axis in axes:
+                self._open_loop(axis, limits=("0", self.size[axis]))
+            start = Accumulator(self._reduction(store.value)).start
+            self.put("%s = %s;" % (self.place(number), start))
+            for _ in axes:
+                self.close()
+
+    def _cross(self, number: int, value: Reduce) -> None:
+        """Takes a point into the partial result that this block finds for its rows."""
+        acc, slot = Accumulator(value), self.place(number)
+        other = acc.operand(self.wide(value.operand))
+        self.put("%s = %s;" % (slot, acc.combine(slot, other)))
 
     def _operand(self, value: Reduce) -> str:
         """What is added to the accumulator at the current point."""

@@ -48,7 +48,7 @@ from tf_autofuse.loop.interp import (
     runtime_rows,
     storage_dtype,
 )
-from tf_autofuse.loop.ir import Load
+from tf_autofuse.loop.ir import PARTS, Load
 
 Tile = Tuple[int, int]
 _FOLD = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
@@ -71,7 +71,8 @@ def run(
     least. IRError when a step reads a buffer that holds nothing.
     """
     outputs = []
-    for number, param in enumerate(kernel.loop.outputs):
+    sizes = dict(sizes, **{PARTS: parts})
+    for number, param in enumerate(kernel.loop.targets):
         store = next(s for s in kernel.loop.stores if s.output == number)
         shape = [sizes[dim.axis] if dim.axis else 1 for dim in store.dims]
         outputs.append(np.zeros(shape, storage_dtype(param.dtype)))
@@ -85,7 +86,7 @@ def run(
             ends = [int(n) for n in (strides or ())[-2 * len(kernel.loop.insides):]]
             machine.edges = list(zip(ends[::2], ends[1::2]))
             machine.run()
-    return outputs
+    return outputs[:len(kernel.loop.outputs)]
 
 
 def _views(
@@ -168,6 +169,10 @@ class _Machine:
             if self.last.get(loop) != where:
                 self.last[loop] = where
                 self._steps(loop.body)
+        elif loop.kind == "core":
+            for core in range(self.sizes[PARTS]):
+                self.at[PARTS] = slice(core, core + 1)
+                self._steps(loop.body)
         elif loop.kind == "parts":
             own = self.part
             for part in range(self.parts):
@@ -182,15 +187,19 @@ class _Machine:
                     self._steps(loop.body)
             self.part = None
         else:
-            axes = loop.axes if loop.kind == "walk" else task_order(self.program)
-            points = self._points(axes)
-            if loop.kind == "walk" and self.part is not None:
-                count = len(points)
-                points = points[count * self.part // self.parts:
-                                count * (self.part + 1) // self.parts]
-            for point in points:
+            for point in self._share(loop):
                 self.at.update(point)
                 self._steps(loop.body)
+
+    def _share(self, loop: Loop) -> List[List[Tuple[str, slice]]]:
+        """The points of a loop that are those of this part, or of this core."""
+        points = self._points(loop.axes if loop.kind == "walk" else task_order(self.program))
+        part, parts = 0, 1
+        if loop.kind == "walk" and self.part is not None:
+            part, parts = self.part, self.parts
+        elif loop.kind == "block" and self.program.nest.crosses:
+            part, parts = self.at[PARTS].start, self.sizes[PARTS]
+        return points[len(points) * part // parts:len(points) * (part + 1) // parts]
 
     def _points(self, axes: Sequence[str]) -> List[List[Tuple[str, slice]]]:
         ranges = []
@@ -309,13 +318,25 @@ class _Machine:
         return rows, self._extent(self.program.x) if self.program.x in axes else 1
 
     def _copy_in(self, step: CopyIn) -> np.ndarray:
+        number = step.input - len(self.kernel.loop.inputs)
+        if number >= 0:
+            axes = [dim.axis for dim in step.dims if dim.axis is not None]
+            temp = self.outputs[len(self.kernel.loop.outputs) + number]
+            part = temp[tuple(self.at[axis] for axis in axes)]
+            return decode(part.reshape(self._tile_order(axes)),
+                          self.kernel.loop.temps[number].dtype)
         dtype = self.kernel.loop.inputs[step.input].dtype
         part = self.views[step.input][self._index(step.axes)]
         return decode(np.ascontiguousarray(part).reshape(self._tile_order(step.axes)), dtype)
 
     def _copy_out(self, step: CopyOut, array: np.ndarray) -> None:
+        dtype = self.kernel.loop.targets[step.output].dtype
+        if step.output >= len(self.kernel.loop.outputs):
+            temp = self.outputs[step.output]
+            place = tuple(self.at[axis] for axis in step.axes)
+            temp[place] = encode(array, dtype).reshape(temp[place].shape)
+            return
         shape = [self.sizes[axis] if axis in step.axes else 1 for axis in self.kernel.loop.axes]
-        dtype = self.kernel.loop.outputs[step.output].dtype
         target = self.outputs[step.output].reshape(shape)
         index = self._index(step.axes)
         target[index] = encode(array, dtype).reshape(target[index].shape)

@@ -212,6 +212,8 @@ class Loop:
     kind `hold`: not a loop: the body is run when a coordinate of `axes` is another one than when
     it ran last, and its buffers keep their contents in between.
     kind `parts`: over the parts of a split, in order.
+    kind `core`: once on each core that has a share of the block loop inside, whose number is the
+    coordinate of PARTS. What its body makes before that loop is there for all tasks.
     """
 
     kind: str

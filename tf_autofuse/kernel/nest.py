@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Dict, FrozenSet, Iterable, List, Optional, Tuple, Union
 
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.loop.ir import Load, LoopKernel, Reduce, Store, Value, unit_axis
+from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Reduce, Store, Value, unit_axis
 
 
 @dataclass(frozen=True)
@@ -19,22 +19,33 @@ class Pass:
     """One walk over the reduced axes (all axes of the nest when nothing is reduced).
 
     `reduces` are accumulated and `stores` (numbers of `LoopKernel.stores`) written during the
-    walk; the stores `after` write values of the kept domain when it has ended.
+    walk; the stores `after` write values of the kept domain when it has ended. The stores `crosses`
+    write partial results: their reductions, over the kept axes, go on from point to point.
     """
 
     reduces: Tuple[str, ...]
     stores: Tuple[int, ...]
     after: Tuple[int, ...]
+    crosses: Tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Nest:
-    """`kept` and `reduced` axes in kernel order and the passes for one kept point."""
+    """`kept` and `reduced` axes in kernel order and the passes for one kept point.
+
+    A nest begins when those of all stages before it have ended.
+    """
 
     kept: Tuple[str, ...]
     reduced: Tuple[str, ...]
     axes: Tuple[str, ...]
     passes: Tuple[Pass, ...]
+    stage: int = 0
+
+    @property
+    def crosses(self) -> bool:
+        """Whether it has reductions over its kept axes."""
+        return any(step.crosses for step in self.passes)
 
     @property
     def inner(self) -> str:
@@ -87,26 +98,44 @@ def levels(loop: LoopKernel) -> Dict[str, int]:
 
 
 def build_nests(loop: LoopKernel) -> Tuple[Nest, ...]:
-    """Group the stores of `loop` into nests.
+    """Group the stores of `loop` into nests, in order of stages.
 
-    Stores with the same reduced and kept axes share a nest; a store without reductions joins a
-    nest that walks exactly its axes. Raises ScheduleError when one value needs reductions over
-    different sets of axes, or needs a reduction of something that lacks a reduced axis.
+    Stores of one stage with the same reduced and kept axes share a nest; a store without
+    reductions joins a nest that walks exactly its axes. Raises ScheduleError when one value needs
+    reductions over different sets of axes, or needs a reduction of something that lacks a reduced
+    axis.
     """
-    groups: Dict[Tuple[Tuple[str, ...], Tuple[str, ...]], List[int]] = {}
+    groups: Dict[_Key, List[int]] = {}
     plain: List[int] = []
     for number, store in enumerate(loop.stores):
-        over = _reduced_axes(loop, store.value)
-        if not over:
+        key = _key(loop, store)
+        if key is None:
             plain.append(number)
-            continue
-        kept = tuple(a for a in store.axes if a not in over)
-        groups.setdefault((kept, over), []).append(number)
+        else:
+            groups.setdefault(key, []).append(number)
     for number in plain:
-        axes = loop.stores[number].axes
-        host = [key for key in groups if set(key[0] + key[1]) == set(axes)]
-        groups.setdefault(host[0] if host else (axes, ()), []).append(number)
-    return tuple(_build_nest(loop, kept, over, stores) for (kept, over), stores in groups.items())
+        store = loop.stores[number]
+        host = [key for key in groups
+                if set(key[0] + key[1]) == set(store.axes) and key[2] == store.stage]
+        key = host[0] if host else (_in_order(loop, store.axes), (), store.stage)
+        groups.setdefault(key, []).append(number)
+    nests = [_build_nest(loop, key, stores) for key, stores in groups.items()]
+    return tuple(sorted(nests, key=lambda nest: nest.stage))
+
+
+_Key = Tuple[Tuple[str, ...], Tuple[str, ...], int]
+"""Kept axes, reduced axes, stage."""
+
+
+def _key(loop: LoopKernel, store: Store) -> Optional[_Key]:
+    """The nest of a store; None where it needs no reduction."""
+    value = loop.value(store.value)
+    if isinstance(value, Reduce) and value.partial:
+        over = set(loop.value(value.operand).axes) - set(value.over)
+        return value.over, _in_order(loop, over), store.stage
+    reduced = _reduced_axes(loop, store.value)
+    kept = [axis for axis in store.axes if axis not in reduced]
+    return (_in_order(loop, kept), reduced, store.stage) if reduced else None
 
 
 def _reduced_axes(loop: LoopKernel, root: str) -> Tuple[str, ...]:
@@ -115,27 +144,40 @@ def _reduced_axes(loop: LoopKernel, root: str) -> Tuple[str, ...]:
         names = " and ".join(sorted("/".join(sorted(s)) for s in sets))
         raise ScheduleError("depends on reductions over different axes: " + names, node=root,
                             stage="schedule")
-    return tuple(a for a in loop.axes if a in next(iter(sets))) if sets else ()
+    return _in_order(loop, next(iter(sets))) if sets else ()
 
 
-def _build_nest(
-    loop: LoopKernel, kept: Tuple[str, ...], reduced: Tuple[str, ...], stores: List[int]
-) -> Nest:
+def _in_order(loop: LoopKernel, axes: Iterable[str]) -> Tuple[str, ...]:
+    """`axes` in the order of loops: parts are outside of what each of them holds."""
+    return (PARTS,) * (PARTS in axes) + tuple(a for a in loop.sized_axes if a in axes)
+
+
+def _build_nest(loop: LoopKernel, key: _Key, stores: List[int]) -> Nest:
+    kept, reduced, stage = key
     level = levels(loop)
-    roots = [loop.stores[n].value for n in stores]
-    reduces = [v for v in needed(loop, roots) if isinstance(v, Reduce)]
-    last = max([level[name] for name in roots])
+    crossing = [n for n in stores if _is_partial(loop, loop.stores[n].value)]
+    stores = [n for n in stores if n not in crossing]
+    reach = {n: level[loop.value(loop.stores[n].value).args[0]] for n in crossing}
+    reach.update((n, level[loop.stores[n].value]) for n in stores)
+    roots = [loop.stores[n].value for n in reach]
+    reduces = [v for v in needed(loop, roots) if isinstance(v, Reduce) and not v.partial]
     passes = []
-    for number in range(last + 1):
-        inside = [n for n in stores if level[loop.stores[n].value] == number
+    for number in range(max(reach.values()) + 1):
+        inside = [n for n in stores if reach[n] == number
                   and (not reduced or set(loop.stores[n].axes) & set(reduced))]
-        after = [n for n in stores if level[loop.stores[n].value] == number + 1
+        after = [n for n in stores if reach[n] == number + 1
                  and not set(loop.stores[n].axes) & set(reduced)]
         here = [v.name for v in reduces if level[v.name] == number + 1]
-        if here or inside:
-            passes.append(Pass(tuple(here), tuple(inside), tuple(after)))
-    axes = tuple(a for a in loop.axes if a in kept or a in reduced)
-    return Nest(kept, reduced, axes, tuple(passes))
+        crosses = [n for n in crossing if reach[n] == number]
+        if here or inside or crosses:
+            passes.append(Pass(tuple(here), tuple(inside), tuple(after), tuple(crosses)))
+    axes = _in_order(loop, set(kept + reduced))
+    return Nest(kept, reduced, axes, tuple(passes), stage)
+
+
+def _is_partial(loop: LoopKernel, name: str) -> bool:
+    value = loop.value(name)
+    return isinstance(value, Reduce) and value.partial
 
 
 @dataclass(frozen=True)
@@ -171,7 +213,7 @@ def runtime_rows(loop: LoopKernel) -> Dict[int, Row]:
     rows: Dict[int, Row] = {}
     start = 0
     for load in loop.runtime_loads:
-        rows[load.input] = Row(load, start, loop.axes)
+        rows[load.input] = Row(load, start, loop.sized_axes)
         start += len(rows[load.input].names())
     return rows
 

@@ -36,7 +36,7 @@ from tf_autofuse.kernel.ir import (
 from tf_autofuse.kernel.nest import Nest, build_nests
 from tf_autofuse.loop.text import parse_dims, parse_loop, print_loop
 
-CODEGEN = 3
+CODEGEN = 4
 """Raised when printers or tilings change what equal kernel IR becomes: keys must change, too."""
 
 
@@ -159,7 +159,7 @@ def _parse_steps(rows: Rows, buffers: List[Buffer]) -> Tuple[Step, ...]:
         line = raw.strip()
         if line == "}":
             return tuple(steps)
-        loop = re.match(r"(block|split|walk|hold|parts) (.*)\{$", line)
+        loop = re.match(r"(block|split|walk|hold|parts|core) (.*)\{$", line)
         buffer = re.match(r"(\w+): (\w+) (\w+) (\w+) slot (\d+)$", line)
         if loop:
             body = _parse_steps(rows, buffers)

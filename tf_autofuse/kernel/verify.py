@@ -27,6 +27,7 @@ from tf_autofuse.kernel.ir import (
 )
 from tf_autofuse.kernel.vector import CASTS, ITEM_BYTES, ROUND_MODES, VECTOR_OPS
 from tf_autofuse.loop import verify as loop_verify
+from tf_autofuse.loop.ir import PARTS
 
 STAGE = "kernel"
 
@@ -41,11 +42,11 @@ def verify(kernel: Kernel) -> None:
         _Checker(kernel, program).steps(program.steps, (), set())
     stored: List[int] = []
     for variants in kernel.variants:
-        outs = [sorted(s.output for s in _outs(program.steps)) for program in variants]
+        outs = [sorted({s.output for s in _outs(program.steps)}) for program in variants]
         if any(other != outs[0] for other in outs):
             raise IRError("variants write different outputs: %s" % outs, stage=STAGE)
         stored += outs[0]
-    if sorted(stored) != list(range(len(kernel.loop.outputs))):
+    if sorted(stored) != list(range(len(kernel.loop.targets))):
         raise IRError("outputs %s are written, not each one once" % sorted(stored), stage=STAGE)
 
 
@@ -106,7 +107,8 @@ class _Checker:
             self.steps(loop.body, loops, filled)
             return
         nest = self.program.nest
-        want = {"block": nest.kept, "split": nest.kept, "walk": nest.reduced, "parts": ()}
+        want = {"block": nest.kept, "split": nest.kept, "walk": nest.reduced, "parts": (),
+                "core": (PARTS,)}
         if loop.axes != want.get(loop.kind) or set(loop.axes) & set(loops):
             _bad(" ".join(loop.axes), "wrong %s loop" % loop.kind)
         inside = set(filled)
@@ -124,7 +126,7 @@ class _Checker:
             numbers = [step.input] if isinstance(step, CopyIn) else []
             numbers += [step.at.input] if isinstance(step, CopyIn) and step.at else []
             for number in numbers:
-                if not 0 <= number < len(self.kernel.loop.inputs):
+                if not 0 <= number < len(self.kernel.loop.sources):
                     _bad(step.dst, "copies unknown input %d" % number)
         elif isinstance(step, (CopyOut, StorePart)):
             if self.by_name[step.src].position != "VECOUT":

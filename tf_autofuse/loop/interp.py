@@ -11,6 +11,7 @@ import numpy as np
 
 from tf_autofuse.loop.functions import trunc_div
 from tf_autofuse.loop.ir import (
+    PARTS,
     Const,
     Index,
     Inside,
@@ -62,8 +63,9 @@ def run(
 
     Each input has the shape its load's dims give: the axis size, 1 for an absent axis, either for
     a `maybe` dim, any where there are windows. `table` is the run-time table; it may be left out
-    where shapes and windows say it all. Errors of shape are numpy's.
+    where shapes and windows say it all. Errors of shape are numpy's. Partial results have one part.
     """
+    sizes = dict({PARTS: 1}, **sizes)
     env: Dict[str, np.ndarray] = {}
     rows = runtime_rows(kernel, table)
     with np.errstate(all="ignore"):
@@ -81,7 +83,8 @@ def run(
                 env[value.name] = _evaluate(kernel, value, env, inputs, sizes)
     outputs: List[np.ndarray] = [np.empty(0)] * len(kernel.outputs)
     for store in kernel.stores:
-        outputs[store.output] = _store(kernel, store, env[store.value], sizes)
+        if store.output < len(outputs):
+            outputs[store.output] = _store(kernel, store, env[store.value], sizes)
     return outputs
 
 
@@ -92,7 +95,7 @@ def runtime_rows(
     rows: Dict[int, List[int]] = {}
     at = 0
     for load in kernel.runtime_loads if table is not None else ():
-        width = len(kernel.axes) + 1
+        width = len(kernel.sized_axes) + 1
         rows[load.input] = [int(number) for number in (table or ())[at:at + width]]
         at += width
     return rows
@@ -156,6 +159,9 @@ def move(
 def _evaluate(kernel: LoopKernel, value: Value, env, inputs, sizes) -> np.ndarray:
     """Every value is an array with one dimension per kernel axis (1 where it does not vary)."""
     rank = len(kernel.axes)
+    if isinstance(value, Load) and value.input >= len(kernel.inputs):
+        number = value.input - len(kernel.inputs) + len(kernel.outputs)
+        return env[next(store.value for store in kernel.stores if store.output == number)]
     if isinstance(value, Load):
         shape = [1] * rank
         array = np.asarray(inputs[value.input])
@@ -225,7 +231,7 @@ def _reduce(kernel: LoopKernel, value: Reduce, operand: np.ndarray, sizes) -> np
     if value.op in ("sum", "prod", "mean"):
         full = full.astype(np.float64) if kind.kind == "f" else full
         total = op.numpy(full, axis=positions, keepdims=True, dtype=full.dtype)
-        count = np.prod([full.shape[p] for p in positions], dtype=np.float64)
+        count = float(np.prod([sizes[axis] for axis in value.counted or value.over]))
         if value.op == "mean":
             total = trunc_div(total, np.array(max(count, 1)).astype(kind)) if (
                 kind.kind in "iu") else total / count

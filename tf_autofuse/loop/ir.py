@@ -20,11 +20,14 @@ structure.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import List, Optional, Sequence, Tuple
+from dataclasses import dataclass, field, replace
+from typing import List, Mapping, Optional, Sequence, Tuple
 
 from tf_autofuse.loop.ops import Scalar
 from tf_autofuse.loop.windows import Window
+
+PARTS = "parts"
+"""The axis of partial results: one for each core that had a share. Its size is the schedule's."""
 
 
 @dataclass(frozen=True)
@@ -178,27 +181,52 @@ class Map(Value):
 
 @dataclass(frozen=True)
 class Reduce(Value):
-    """Reduction `op` of `loop.ops.REDUCE_OPS` of `operand` over the axes `over` of its domain."""
+    """Reduction `op` of `loop.ops.REDUCE_OPS` of `operand` over the axes `over` of its domain.
+
+    A mean of what was partly summed already divides by the points of the axes `counted`. One whose
+    domain has PARTS gives a partial result for every share of `over`.
+    """
 
     op: str = ""
     operand: str = ""
     over: Tuple[str, ...] = ()
+    counted: Tuple[str, ...] = ()
 
     @property
     def args(self) -> Tuple[str, ...]:
         return (self.operand,)
+
+    @property
+    def partial(self) -> bool:
+        """Whether the result has a part for every share of the reduced axes."""
+        return PARTS in self.axes
+
+
+def renamed(value: Value, names: Mapping[str, str]) -> Value:
+    """The value, and what it is computed from, under the names that `names` gives."""
+    value = replace(value, name=names[value.name])
+    if isinstance(value, Map):
+        return replace(value, operands=tuple(names[name] for name in value.operands))
+    if isinstance(value, Load):
+        return replace(value, when=tuple(names[name] for name in value.when),
+                       at=tuple((axis, names[name]) for axis, name in value.at))
+    if isinstance(value, (Place, Reduce)):
+        return replace(value, operand=names[value.operand])
+    return value
 
 
 @dataclass(frozen=True)
 class Store:
     """Write `value` to output number `output`, whose layout `dims` gives.
 
-    Its axes hold those of the value; along the others the same element is written again.
+    Its axes hold those of the value; along the others the same element is written again. What a
+    stage stores is there for loads of the stages after it.
     """
 
     output: int
     value: str
     dims: Tuple[Dim, ...]
+    stage: int = 0
 
     @property
     def axes(self) -> Tuple[str, ...]:
@@ -213,6 +241,9 @@ class LoopKernel:
     `fixed` holds sizes of axes that a run-time shape alone does not tell: factors of a dimension,
     and axes that no input has. `intervals` are those of the `Inside` values: how many coordinates
     of the axis lie before and behind each. Kernels with merged axes have neither.
+
+    `temps` lie in memory while the kernel runs: number k is stored as output len(outputs) + k and
+    loaded as input len(inputs) + k.
     """
 
     inputs: Tuple[Param, ...]
@@ -222,6 +253,22 @@ class LoopKernel:
     stores: Tuple[Store, ...]
     fixed: Tuple[Tuple[str, int], ...] = ()
     intervals: Tuple[Tuple[int, int], ...] = ()
+    temps: Tuple[Param, ...] = ()
+
+    @property
+    def sources(self) -> Tuple[Param, ...]:
+        """All that loads read, by number: inputs, then temps."""
+        return self.inputs + self.temps
+
+    @property
+    def targets(self) -> Tuple[Param, ...]:
+        """All that stores write, by number: outputs, then temps."""
+        return self.outputs + self.temps
+
+    @property
+    def sized_axes(self) -> Tuple[str, ...]:
+        """The axes whose sizes a launch gives."""
+        return tuple(axis for axis in self.axes if axis != PARTS)
 
     def value(self, name: str) -> Value:
         """The value called `name`; KeyError when there is none."""
@@ -248,12 +295,12 @@ class LoopKernel:
 
         A row holds the stride along every axis and the offset of the first point.
         """
-        loads = [v for v in self.body if isinstance(v, Load)
-                 and (v.moved or any(d.maybe for d in v.dims))]
-        return tuple(sorted(loads, key=lambda load: load.input))
+        loads = {v.input: v for v in self.body if isinstance(v, Load)
+                 and (v.moved or any(d.maybe for d in v.dims))}
+        return tuple(loads[number] for number in sorted(loads))
 
     @property
     def insides(self) -> Tuple[Inside, ...]:
         """The `Inside` values in order of their intervals."""
-        found = [value for value in self.body if isinstance(value, Inside)]
-        return tuple(sorted(found, key=lambda value: value.number))
+        found = {value.number: value for value in self.body if isinstance(value, Inside)}
+        return tuple(found[number] for number in sorted(found))

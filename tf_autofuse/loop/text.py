@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, List, Tuple
 
 from tf_autofuse.errors import IRError
 from tf_autofuse.loop.ir import (
+    PARTS,
     Const,
     Dim,
     Index,
@@ -28,7 +29,7 @@ from tf_autofuse.loop.windows import parse_windows
 def print_loop(kernel: LoopKernel, comments: bool = False) -> str:
     """The kernel as text; with `comments` each line names the operator it came from."""
     lines = ["loop {"]
-    lines += ["  %s: %s" % (p.name, p.dtype) for p in kernel.inputs + kernel.outputs]
+    lines += ["  %s: %s" % (p.name, p.dtype) for p in kernel.inputs + kernel.outputs + kernel.temps]
     lines.append(("  axes " + " ".join(kernel.axes)).rstrip())
     lines += ["  fixed %s=%d" % item for item in kernel.fixed]
     lines += ["  interval %d|%d" % item for item in kernel.intervals]
@@ -36,7 +37,9 @@ def print_loop(kernel: LoopKernel, comments: bool = False) -> str:
         note = "  # " + value.origin if comments and value.origin else ""
         lines.append("  %%%s = %s%s" % (value.name, _print_value(value), note))
     for store in kernel.stores:
-        lines.append("  store out%d %s %%%s" % (store.output, print_dims(store.dims), store.value))
+        stage = " stage %d" % store.stage if store.stage else ""
+        lines.append("  store out%d %s %%%s%s" % (store.output, print_dims(store.dims),
+                                                  store.value, stage))
     return "\n".join(lines + ["}"]) + "\n"
 
 
@@ -58,6 +61,8 @@ def _print_value(value: Value) -> str:
     assert isinstance(value, (Map, Reduce))
     args = " ".join("%" + name for name in value.args)
     over = " over " + " ".join(value.over) if isinstance(value, Reduce) else ""
+    if isinstance(value, Reduce) and value.counted:
+        over += " counted " + " ".join(value.counted)
     kind = "reduce." + value.op if isinstance(value, Reduce) else value.op
     return "%s %s%s : %s [%s]" % (kind, args, over, value.dtype, ", ".join(value.axes))
 
@@ -69,6 +74,7 @@ def parse_loop(text: str) -> LoopKernel:
     """Read what `print_loop` wrote; IRError names the line that cannot be read."""
     inputs: List[Param] = []
     outputs: List[Param] = []
+    temps: List[Param] = []
     axes: Tuple[str, ...] = ()
     fixed: List[Tuple[str, int]] = []
     intervals: List[Tuple[int, int]] = []
@@ -80,10 +86,10 @@ def parse_loop(text: str) -> LoopKernel:
             raise IRError("line %d is too long" % number, stage="loop text")
         if line in ("", "loop {", "}"):
             continue
-        param = re.match(r"(in|out)\d+: (\w+)$", line)
+        param = re.match(r"(in|out|temp)\d+: (\w+)$", line)
         if param:
-            target = inputs if param.group(1) == "in" else outputs
-            target.append(Param(line.split(":")[0], param.group(2)))
+            places = {"in": inputs, "out": outputs, "temp": temps}
+            places[param.group(1)].append(Param(line.split(":")[0], param.group(2)))
         elif line.startswith("axes"):
             axes = tuple(line.split()[1:])
         elif line.startswith("fixed "):
@@ -96,7 +102,7 @@ def parse_loop(text: str) -> LoopKernel:
             body.append(_in_order(_guarded(_parse_value, line, number), axes, body))
     return LoopKernel(
         tuple(inputs), tuple(outputs), axes, tuple(body), tuple(stores), tuple(fixed),
-        tuple(intervals),
+        tuple(intervals), tuple(temps),
     )
 
 
@@ -121,7 +127,7 @@ def _match(pattern: str, line: str, number: int):
 
 def _in_order(value: Value, axes: Tuple[str, ...], before: List[Value]) -> Value:
     """A load with the domain that its dims and what guards it give, in kernel order."""
-    if not isinstance(value, Load) or not (value.moved or value.when):
+    if not isinstance(value, Load) or not (value.moved or value.when or PARTS in value.axes):
         return value
     found = set(value.walked).union(*[v.axes for v in before if v.name in value.args])
     return replace(value, axes=tuple(axis for axis in axes if axis in found))
@@ -155,8 +161,8 @@ def _parse_dim(word: str, joined: bool) -> Dim:
 
 
 def _parse_store(line: str, number: int) -> Store:
-    m = _match(r"store out(\d+) \[(.*)\] %(\w+)", line, number)
-    return Store(int(m.group(1)), m.group(3), parse_dims(m.group(2)))
+    m = _match(r"store out(\d+) \[(.*)\] %(\w+)(?: stage (\d+))?", line, number)
+    return Store(int(m.group(1)), m.group(3), parse_dims(m.group(2)), int(m.group(4) or 0))
 
 
 def _parse_value(line: str, number: int) -> Value:
@@ -186,9 +192,9 @@ def _parse_value(line: str, number: int) -> Value:
     args, _, over = rest.partition(" over ")
     names = tuple(word.lstrip("%") for word in args.split())
     if kind.startswith("reduce."):
-        return Reduce(
-            name, dtype, axes, op=kind[7:], operand=names[0], over=tuple(over.split())
-        )
+        over, _, counted = over.partition(" counted ")
+        return Reduce(name, dtype, axes, op=kind[7:], operand=names[0], over=tuple(over.split()),
+                      counted=tuple(counted.split()))
     return Map(name, dtype, axes, op=kind, operands=names)
 
 

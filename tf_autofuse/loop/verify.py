@@ -5,6 +5,7 @@ from typing import Dict, NoReturn, Tuple
 
 from tf_autofuse.errors import IRError
 from tf_autofuse.loop.ir import (
+    PARTS,
     Const,
     Index,
     Inside,
@@ -77,9 +78,9 @@ def _check_place(kernel: LoopKernel, value: Place, source: Value) -> None:
 
 
 def _check_load(kernel: LoopKernel, value: Load) -> None:
-    if not 0 <= value.input < len(kernel.inputs):
-        _bad(value, "input %d of %d" % (value.input, len(kernel.inputs)))
-    if value.dtype != kernel.inputs[value.input].dtype:
+    if not 0 <= value.input < len(kernel.sources):
+        _bad(value, "input %d of %d" % (value.input, len(kernel.sources)))
+    if value.dtype != kernel.sources[value.input].dtype:
         _bad(value, "dtype differs from in%d" % value.input)
     guards = {name: kernel.value(name) for name in value.when}
     if any(not isinstance(guard, Inside) for guard in guards.values()):
@@ -90,7 +91,7 @@ def _check_load(kernel: LoopKernel, value: Load) -> None:
         _bad(value, "is placed by something else than a place along a loose dim")
     domain = set(value.walked).union(
         *[arg.axes for arg in list(guards.values()) + [place for _, place in places]])
-    in_order = value.moved or value.walked == _ordered(kernel, value.walked)
+    in_order = value.moved or value.walked == _laid_out(kernel, value.walked)
     if domain != set(value.axes) or len(set(value.walked)) < len(value.walked) or not in_order:
         _bad(value, "dims %s do not give its domain" % print_dims(value.dims))
     if not value.moved and any(dim.windows or dim.loose for dim in value.dims):
@@ -130,12 +131,13 @@ def _check_reduce(value: Reduce, seen: Dict[str, Value]) -> None:
         _bad(value, "%s of %s to %s" % (value.op, operand.dtype, value.dtype))
     if not value.over or not set(value.over) <= set(operand.axes):
         _bad(value, "reduces over axes its operand does not have")
-    if value.axes != tuple(axis for axis in operand.axes if axis not in value.over):
+    left = tuple(axis for axis in operand.axes if axis not in value.over)
+    if value.axes != left + (PARTS,) * value.partial:
         _bad(value, "domain must be that of %s without the reduced axes" % value.operand)
 
 
 def _check_stores(kernel: LoopKernel, seen: Dict[str, Value]) -> None:
-    if sorted(store.output for store in kernel.stores) != list(range(len(kernel.outputs))):
+    if sorted(store.output for store in kernel.stores) != list(range(len(kernel.targets))):
         raise IRError("every output needs exactly one store", stage=STAGE)
     for store in kernel.stores:
         _check_store(kernel, store, seen)
@@ -146,15 +148,20 @@ def _check_store(kernel: LoopKernel, store: Store, seen: Dict[str, Value]) -> No
     if store.value not in seen:
         raise IRError("stores unknown value %s" % store.value, node=where, stage=STAGE)
     value = seen[store.value]
-    if value.dtype != kernel.outputs[store.output].dtype:
+    if value.dtype != kernel.targets[store.output].dtype:
         raise IRError("stores %s" % value.dtype, node=where, stage=STAGE)
-    plain = all(dim.plain for dim in store.dims) and store.axes == _ordered(kernel, store.axes)
+    plain = all(dim.plain for dim in store.dims) and store.axes == _laid_out(kernel, store.axes)
     if not plain or not set(value.axes) <= set(store.axes):
         raise IRError("dims do not match the domain of the value", node=where, stage=STAGE)
 
 
 def _ordered(kernel: LoopKernel, axes) -> Tuple[str, ...]:
     return tuple(axis for axis in kernel.axes if axis in set(axes))
+
+
+def _laid_out(kernel: LoopKernel, axes) -> Tuple[str, ...]:
+    """`axes` as they lie in memory: parts one after the other."""
+    return (PARTS,) * (PARTS in axes) + _ordered(kernel, set(axes) - {PARTS})
 
 
 def _bad(value: Value, message: str) -> NoReturn:

@@ -14,9 +14,9 @@ import numpy as np
 from ..build.trust import why_untrusted
 from ..errors import AutofuseError
 
-ABI_VERSION = 1
-MAX_PHASES = 4
-MAX_PARAMS = 24
+ABI_VERSION = 2
+MAX_PHASES = 12
+MAX_PARAMS = 48
 DIVISION_BY_ZERO = 1
 OUT_OF_RANGE = 2
 _ALIGNMENT = 64

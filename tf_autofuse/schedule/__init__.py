@@ -7,7 +7,8 @@ from typing import List, Sequence, Tuple, Union
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import Compute, Kernel, Program, walk_steps
 from tf_autofuse.kernel.nest import Nest, build_nests
-from tf_autofuse.loop.ir import Load, LoopKernel, Map, Place, Reduce
+from tf_autofuse.kernel.stage import staged
+from tf_autofuse.loop.ir import LoopKernel, renamed
 from tf_autofuse.platforms import Platform
 from tf_autofuse.platforms import platform as find_platform
 from tf_autofuse.schedule.expand import MEMORY
@@ -26,6 +27,7 @@ def schedule(loop: LoopKernel, platform: Union[str, Platform] = "Ascend910B") ->
     ScheduleError, naming the value, when the chip or the templates cannot do it.
     """
     chip = find_platform(platform) if isinstance(platform, str) else platform
+    loop = staged(loop) if chip.sync_cycles > 0 else loop
     try:
         programs = _programs(loop, build_nests(loop), chip)
     except ScheduleError as error:
@@ -45,7 +47,7 @@ def _programs(loop: LoopKernel, nests: Tuple[Nest, ...], chip: Platform) -> Tupl
     if len(nests) > MAX_NESTS:
         raise ScheduleError("%d loop nests, at most %d in one kernel" % (len(nests), MAX_NESTS),
                             stage="schedule")
-    for param in loop.inputs + loop.outputs:
+    for param in loop.sources + loop.targets:
         if MEMORY.get(param.dtype, "") not in chip.dtypes | {""}:
             raise ScheduleError("no vector form of %s on %s" % (param.dtype, chip.name),
                                 node=param.name,
@@ -88,18 +90,6 @@ def _count(variants: Sequence[Sequence[str]]) -> int:
 def number_values(loop: LoopKernel) -> LoopKernel:
     """The kernel with value number k called `k`."""
     names = {value.name: str(number) for number, value in enumerate(loop.body)}
-    body = []
-    for value in loop.body:
-        numbered = replace(value, name=names[value.name])
-        if isinstance(numbered, Map):
-            operands = tuple(names[name] for name in numbered.operands)
-            numbered = replace(numbered, operands=operands)
-        elif isinstance(numbered, Load):
-            at = tuple((axis, names[name]) for axis, name in numbered.at)
-            when = tuple(names[name] for name in numbered.when)
-            numbered = replace(numbered, when=when, at=at)
-        elif isinstance(numbered, (Place, Reduce)):
-            numbered = replace(numbered, operand=names[numbered.operand])
-        body.append(numbered)
+    body = [renamed(value, names) for value in loop.body]
     stores = tuple(replace(store, value=names[store.value]) for store in loop.stores)
     return replace(loop, body=tuple(body), stores=stores)

@@ -29,7 +29,8 @@ from tf_autofuse.kernel.nest import Nest, Pass, needed
 from tf_autofuse.kernel.vector import ITEM_BYTES, VECTOR_OPS
 from tf_autofuse.loop.ir import Const, Index, Inside, Load, LoopKernel, Map, Place, Reduce, Value
 from tf_autofuse.loop.ops import REDUCE_OPS
-from tf_autofuse.schedule.expand import MEMORY, expand, register_type
+from tf_autofuse.schedule.crossing import Crossing
+from tf_autofuse.schedule.expand import MEMORY, expand, reduced_type, register_type
 from tf_autofuse.schedule.follow import Follower
 from tf_autofuse.schedule.online import Walk, plan_walks
 from tf_autofuse.schedule.points import guards, index, inside, placed
@@ -64,6 +65,7 @@ class Builder:
         self.spread: Dict[Tuple[str, str], str] = {}
         self.held: Dict[Tuple[str, ...], List[Step]] = {}
         self.kept_loads: Dict[str, str] = {}
+        self.crossing = Crossing(self)
         self.after_reduce: Set[str] = set()
         self.places = frozenset(v.name for v in loop.body if isinstance(v, Place))
         for value in loop.body:
@@ -103,7 +105,8 @@ class Builder:
                 self._streamed(walk)
         holds = [Loop("hold", axes, tuple(steps))
                  for axes, steps in sorted(self.held.items(), key=lambda item: len(item[0]))]
-        return (Loop("block", self.nest.kept, tuple(holds) + tuple(body)),)
+        block = Loop("block", self.nest.kept, tuple(holds) + tuple(body))
+        return (self.crossing.around(block),) if self.nest.crosses else (block,)
 
     def plan(self) -> Tuple[Walk, ...]:
         """The walks. Over tiles in UB one more costs no memory, so that nothing has to follow."""
@@ -133,6 +136,8 @@ class Builder:
             acc = self.accumulator(value)
             self.accumulate(value, acc)
             self.home[name] = self.mean(value, self.whole(value, acc))
+        for number in step.crosses:
+            self.crossing.take(number)
         for number in step.stores:
             self.store(number)
         self._after(step)
@@ -153,6 +158,7 @@ class Builder:
 
     def targets(self, step: Pass) -> List[str]:
         targets = [self.by_name[n].args[0] for n in step.reduces]
+        targets += [self.by_name[self.loop.stores[n].value].args[0] for n in step.crosses]
         return targets + [self.loop.stores[n].value for n in step.stores]
 
     def walk(self, walk: Walk) -> Tuple[Dict[str, str], Follower]:
@@ -174,6 +180,9 @@ class Builder:
             self.values(targets, lambda value: True)
             for name, acc in accs.items():
                 self.accumulate(self.by_name[name], acc)
+        for number in step.crosses:
+            self.values([self.crossing.operand(number)], lambda value: True)
+            self.crossing.take(number)
         for number in step.stores:
             self.values([self.loop.stores[number].value], lambda value: True)
             self.store(number)
@@ -299,10 +308,7 @@ class Builder:
         """A buffer with the identity of a reduction; with `lanes` one that a walk can fold into."""
         assert isinstance(value, Reduce)
         self.origin = value.origin
-        register = register_type(value.dtype, value.name)
-        if register not in ("float32", "float16", "int32"):
-            raise ScheduleError("no vector reduction of %s" % value.dtype, node=value.name,
-                                stage="schedule")
+        register = reduced_type(value)
         lanes = lanes and self.x in self.nest.reduced
         whole = self.y is not None and self.y in self.nest.reduced
         shape = ("lane" if whole else "lanes") if lanes else self.shape(value.axes)
@@ -342,7 +348,7 @@ class Builder:
             return total
         count = self.new(self.dtype_of(total), self.shape_of(total))
         mean = self.new(self.dtype_of(total), self.shape_of(total))
-        self.scope.append(Fill(count, SizeOf(value.over)))
+        self.scope.append(Fill(count, SizeOf(value.counted or value.over)))
         self.scope.append(Compute("div", mean, (total, count)))
         return mean
 
@@ -350,17 +356,20 @@ class Builder:
 
     def store(self, number: int) -> None:
         store = self.loop.stores[number]
+        self.origin = self.by_name[store.value].origin
+        self.put_out(number, self.operand(store.value, self.shape(store.axes)))
+
+    def put_out(self, number: int, source: str) -> None:
+        """Write a buffer where a store says."""
+        store = self.loop.stores[number]
         value = self.by_name[store.value]
-        self.origin = value.origin
         memory, register = MEMORY[value.dtype], register_type(value.dtype, value.name)
-        shape = self.shape(store.axes)
-        source = self.operand(store.value, shape)
-        out = self.new(memory, shape, "VECOUT")
+        out = self.new(memory, self.shape_of(source), "VECOUT")
         if memory != register:
             self.scope.append(Compute("cast", out, (source,)))
         elif not self.retarget(source, out):
             if register not in VECTOR_OPS["muls"].dtypes:
-                raise ScheduleError("no vector copy of %s" % register, node=value.name,
+                raise ScheduleError("no vector copy of " + register, node=value.name,
                                     stage="schedule")
             self.scope.append(Compute("muls", out, (source,), 1))
         self.scope.append(CopyOut(out, store.output, store.axes))

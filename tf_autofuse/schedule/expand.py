@@ -9,7 +9,7 @@ from typing import Dict, FrozenSet, List, Tuple
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.vector import REAL, SELECTABLE, VECTOR_OPS
-from tf_autofuse.loop.ir import Index, LoopKernel, Map, Reduce
+from tf_autofuse.loop.ir import Index, LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import INTS
 from tf_autofuse.schedule.forms import REAL_FORMS
 from tf_autofuse.schedule.int_forms import (
@@ -35,6 +35,15 @@ def register_type(dtype: str, node: str = "") -> str:
     if dtype not in REGISTER:
         raise ScheduleError("the vector core has no %s" % dtype, node=node, stage="schedule")
     return REGISTER[dtype]
+
+
+def reduced_type(value: Value) -> str:
+    """Register type in which a reduction accumulates; ScheduleError when there is none."""
+    register = register_type(value.dtype, value.name)
+    if register not in ("float32", "float16", "int32"):
+        raise ScheduleError("no vector reduction of %s" % value.dtype, node=value.name,
+                            stage="schedule")
+    return register
 
 
 def missing_instruction(loop: LoopKernel) -> str:

@@ -79,20 +79,24 @@ class _Planner:
         found: Dict[int, List[List]] = {}
         for step in self.nest.passes:
             for name in step.reduces:
-                found.setdefault(self.walk_of[name], [[], [], []])[0].append(name)
+                found.setdefault(self.walk_of[name], [[], [], [], []])[0].append(name)
         for step in self.nest.passes:
-            for place, stores in ((1, step.stores), (2, step.after)):
+            for place, stores in ((1, step.stores), (2, step.after), (3, step.crosses)):
                 for number in stores:
                     last = max([self.walk_of[name] for name in self._below(number)] + [-1])
-                    walk = last + 1 if place == 1 else max(last, 0)
-                    found.setdefault(walk, [[], [], []])[place].append(number)
+                    walk = max(last, 0) if place == 2 else last + 1
+                    found.setdefault(walk, [[], [], [], []])[place].append(number)
         return tuple(
-            Walk(Pass(tuple(reduces), tuple(stores), tuple(after)),
+            Walk(Pass(tuple(reduces), tuple(stores), tuple(after), tuple(crosses)),
                  {name: self.follows[name] for name in reduces if name in self.follows})
-            for _, (reduces, stores, after) in sorted(found.items()))
+            for _, (reduces, stores, after, crosses) in sorted(found.items()))
 
     def _below(self, store: int) -> frozenset:
-        return self.after[self.loop.stores[store].value]
+        """The reductions of the nest that a store waits for."""
+        name = self.loop.stores[store].value
+        value = self.by_name[name]
+        partial = isinstance(value, Reduce) and value.partial
+        return self.after[value.args[0] if partial else name]
 
     # Rules
 

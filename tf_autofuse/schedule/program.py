@@ -5,7 +5,7 @@ from typing import FrozenSet, Tuple
 
 from tf_autofuse.kernel.ir import SPLIT_VARIANTS, Program
 from tf_autofuse.kernel.nest import Nest
-from tf_autofuse.loop.ir import LoopKernel
+from tf_autofuse.loop.ir import PARTS, LoopKernel
 from tf_autofuse.schedule.builder import Builder
 from tf_autofuse.schedule.slots import assign_slots
 from tf_autofuse.schedule.split import SplitBuilder
@@ -27,8 +27,11 @@ def build_program(loop: LoopKernel, nest: Nest, number: int, variant: str,
 def variants_of(nest: Nest, sync: bool) -> Tuple[str, ...]:
     """The variants worth having for a nest; `sync`: the cores of the chip can wait for others."""
     found = ["stream"]
-    if len(nest.passes) > 1 and len(nest.reduced) == 1 and nest.reduced[0] in nest.axes[-2:]:
+    rows = len(nest.reduced) == 1 and nest.reduced[0] in nest.axes[-2:]
+    if rows and (len(nest.passes) > 1 or nest.crosses):
         found.append("resident")
+    if nest.crosses or PARTS in nest.axes:  # partial results are few
+        return tuple(found)
     if nest.reduced and sync:
         found.append("split")
     if len(nest.passes) > 1:

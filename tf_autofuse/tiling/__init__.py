@@ -6,12 +6,13 @@ fewest cycles win; the variants of a nest compete by the same cost.
 """
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import SPLIT_VARIANTS, CopyIn, Kernel, Program, Sync, walk_steps
 from tf_autofuse.kernel.layout import UNIT, layout
 from tf_autofuse.kernel.vector import ITEM_BYTES
+from tf_autofuse.loop.ir import PARTS
 from tf_autofuse.platforms import Platform, platform
 from tf_autofuse.tiling.cost import FINE, costs
 from tf_autofuse.tiling.kept import solve_kept
@@ -56,6 +57,7 @@ def form(program: Program, chip: Platform) -> Form:
         chip.block_bytes // min(smallest, 4),
         program.y is not None, program.y in nest.kept, program.x in nest.kept,
         program.variant == "resident", program.variant in SPLIT_VARIANTS,
+        nest.crosses and program.variant == "stream",
         sum(isinstance(s, Sync) for s in steps), max([loads.count(load) for load in loads] + [0]),
         cost.row_wise, tuple(lines))
 
@@ -82,7 +84,8 @@ def solve(kernel: Kernel, sizes: Dict[str, int], cores: int,
     Without `variants` each nest takes its first program.
     """
     chip = platform(kernel.platform)
-    tilings = []
+    tilings: List[NestTiling] = []
+    sizes = dict(sizes, **{PARTS: 1})
     for programs in kernel.variants:
         best: Optional[NestTiling] = None
         least = 0
@@ -97,7 +100,15 @@ def solve(kernel: Kernel, sizes: Dict[str, int], cores: int,
         if best is None:
             raise ScheduleError("no tile of nest %d fits UB" % programs[0].number, stage="tiling")
         tilings.append(best)
+        if programs[0].nest.crosses:
+            sizes[PARTS] = min(cores, best.tasks)
     return tilings, max([1] + [min(cores, t.tasks * t.parts) for t in tilings])
+
+
+def partial_results(kernel: Kernel, tilings: Sequence[NestTiling], blocks: int) -> int:
+    """The size of PARTS: cores that have rows of a nest whose reductions cross them."""
+    return next((min(blocks, t.tasks) for t, nest in zip(tilings, kernel.nests) if nest.crosses),
+                1)
 
 
 def extents(program: Program, sizes: Dict[str, int]) -> Extents:
@@ -124,6 +135,8 @@ def solve_form(f: Form, n: Extents, cores: int, ub: int, r: Rates,
         if f.has_y and not f.y_kept and f.x_kept:
             column = widest(f, w, n, n.ny, ub) if n.ny <= MAX_ROWS else 0
             longest = max(min(longest, FOLD_COLUMNS), column)
+        if f.crosses:
+            longest = min(longest, FOLD_COLUMNS)
         whole = f.resident and not f.x_kept
         if longest < (n.nx if whole else min(UNIT, n.nx)):
             continue

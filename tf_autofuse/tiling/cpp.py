@@ -7,8 +7,10 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from tf_autofuse.kernel.ir import Kernel, Program, StorePart, walk_steps
 from tf_autofuse.kernel.nest import table_names
+from tf_autofuse.loop.ir import PARTS, Param, Store
+from tf_autofuse.loop.ops import item_bytes
 from tf_autofuse.platforms import platform
-from tf_autofuse.tiling import form, rates, solve
+from tf_autofuse.tiling import form, partial_results, rates, solve
 from tf_autofuse.tiling.cpp_text import SOLVER
 from tf_autofuse.tiling.model import NestTiling
 
@@ -34,6 +36,7 @@ def tiling_fields(kernel: Kernel) -> Tuple[str, ...]:
     fields += table_fields(kernel)
     for number in range(len(kernel.variants)):
         fields += ["%s%d" % (word, number) for word in NEST_FIELDS]
+    fields += ["temp%d" % number for number in range(len(kernel.loop.temps))]
     return tuple(fields)
 
 
@@ -47,6 +50,7 @@ _NOTES = {
     "pitch": "elements from row to row", "tasks": "tiles of kept axes",
     "parts": "cores that share a task", "depth": "buffers of a queue",
     "kept": "tiles that a core keeps in UB",
+    "temp": "where values between stages begin in workspace",
     "region": "bytes of one partial result", "at": "where those begin in workspace",
 }
 
@@ -79,8 +83,24 @@ def packed(kernel: Kernel, sizes: Dict[str, int], strides: Optional[Sequence[int
         region = _region(t, programs[0].nest.kept, sizes)
         values += [t.ty, t.tx, t.pitch, t.tasks, t.parts, t.depth, t.kept, region, at]
         at += region * partials(programs)
+    sizes = dict(sizes, **{PARTS: partial_results(kernel, tilings, blocks)})
     values = [key] + [sizes[axis] for axis in kernel.loop.axes] + list(strides or ()) + values
+    for param, store in _temps(kernel):
+        values.append(at)
+        at += _rounded(item_bytes(param.dtype), [sizes[axis] for axis in store.axes])
     return Tiling(struct.pack("<%dq" % len(values), *values), blocks, key, at)
+
+
+def _temps(kernel: Kernel) -> List[Tuple[Param, Store]]:
+    """The temporaries of the kernel with their stores."""
+    stores = {store.output - len(kernel.loop.outputs): store for store in kernel.loop.stores}
+    return [(param, stores[number]) for number, param in enumerate(kernel.loop.temps)]
+
+
+def _rounded(size: int, counts: Sequence[int]) -> int:
+    for count in counts:
+        size *= count
+    return -(-size // 32) * 32
 
 
 def partials(programs: Sequence[Program]) -> int:
@@ -92,10 +112,7 @@ def partials(programs: Sequence[Program]) -> int:
 def _region(t: NestTiling, kept: Sequence[str], sizes: Dict[str, int]) -> int:
     if t.parts < 2:
         return 0
-    count = t.parts
-    for axis in kept:
-        count *= sizes[axis]
-    return -(-count * PART_BYTES // 32) * 32
+    return _rounded(PART_BYTES * t.parts, [sizes[axis] for axis in kept])
 
 
 def tiling_data(
@@ -118,7 +135,7 @@ def print_tiling(kernel: Kernel, name: str, function: str) -> str:
         for program in programs:
             values = [str(v) for v in form(program, chip).values()]
             lines.append("    {  // " + program.variant)
-            for begin, end in ((0, 15), (15, 25), (25, 37), (37, 49), (49, 61), (61, 73)):
+            for begin, end in ((0, 15), (15, 26), (26, 38), (38, 50), (50, 62), (62, 74)):
                 lines.append("        %s," % ", ".join(values[begin:end]))
             lines.append("    },")
         lines.append("};")
@@ -128,24 +145,29 @@ def print_tiling(kernel: Kernel, name: str, function: str) -> str:
     lines += ["int32_t %s(const int64_t* sizes, const int64_t* strides, int64_t cores, %s* t,"
               % (function, name), "    AutofuseLaunch* launch) {",
               "  *launch = AutofuseLaunch{1, 0, 0};"]
-    count = len(kernel.loop.axes)
+    count = len(kernel.loop.sized_axes)
     lines += ["  t->n%d = sizes[%d];" % (i, i) for i in range(count)]
     lines += ["  t->%s = strides[%d];" % (field, i)
               for i, field in enumerate(table_fields(kernel))]
     for number in range(len(kernel.variants)):
         lines += _nest(kernel, number, chip.ub_bytes)
+    for number, (param, store) in enumerate(_temps(kernel)):
+        lines += ["  t->temp%d = launch->workspace_bytes;" % number,
+                  "  launch->workspace_bytes += tiling_up(%s, 32);" % " * ".join(
+                      [_size(kernel, axis) for axis in store.axes]
+                      + [str(item_bytes(param.dtype))])]
     return "\n".join(lines + ["  t->key = launch->key;", "  return 0;", "}"]) + "\n"
 
 
 def _nest(kernel: Kernel, number: int, ub: int) -> List[str]:
     programs = kernel.variants[number]
-    program, nest, axes = programs[0], programs[0].nest, kernel.loop.axes
+    program, nest = programs[0], programs[0].nest
 
     def product(names: Sequence[str]) -> str:
-        return " * ".join("t->n%d" % axes.index(a) for a in names) or "1"
+        return " * ".join(_size(kernel, a) for a in names) or "1"
 
     tile = (program.x, program.y)
-    x, y = ("t->n%d" % axes.index(a) if a else "1" for a in tile)
+    x, y = (_size(kernel, a) if a else "1" for a in tile)
     outer = product([a for a in nest.kept if a not in tile])
     around = product([a for a in nest.reduced if a not in tile])
     copies = ["    t->%s%d = best.%s;" % (field, number, field) for field in NEST_FIELDS[:7]]
@@ -160,5 +182,9 @@ def _nest(kernel: Kernel, number: int, ub: int) -> List[str]:
         "    t->at%d = launch->workspace_bytes;" % number,
         "    tiling_add(launch, best, %d, t->region%d * %d, cores);"
         % (len(programs), number, partials(programs)),
-        "  }",
-    ]
+    ] + ["    %s = tiling_min(cores, best.tasks);" % _size(kernel, PARTS)
+         for _ in range(nest.crosses)] + ["  }"]
+
+
+def _size(kernel: Kernel, axis: str) -> str:
+    return "t->n%d" % kernel.loop.axes.index(axis)

@@ -43,7 +43,7 @@ struct AutofuseLaunch {
 // register of columns; `reads` is how often an input is read.
 struct TilingForm {
   int64_t once[5], doubled[5], kept[5];
-  int64_t pitch, has_y, y_kept, x_kept, resident, split, syncs, reads, row_wise[2];
+  int64_t pitch, has_y, y_kept, x_kept, resident, split, crosses, syncs, reads, row_wise[2];
   int64_t lines[48];
 };
 struct TilingRates {
@@ -222,6 +222,7 @@ static bool tiling_form(const TilingForm& f, const TilingExtents& n, const Tilin
       const int64_t whole = n.ny <= kMaxRows ? tiling_widest(f, w, n, n.ny, ub) : 0;
       longest = tiling_max(tiling_min(longest, kFoldColumns), whole);
     }
+    if (f.crosses) longest = tiling_min(longest, kFoldColumns);
     if (longest < (f.resident && !f.x_kept ? n.nx : tiling_min(kUnit, n.nx))) continue;
     bool any = false;
     const int64_t tallest = tiling_rows(f, w, n, rows, longest, ub);

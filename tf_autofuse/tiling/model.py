@@ -49,6 +49,7 @@ class Form:
     x_kept: bool
     resident: bool
     split: bool
+    crosses: bool
     syncs: int
     reads: int
     row_wise: Tuple[int, int]
@@ -66,7 +67,8 @@ class Form:
 
     def values(self) -> List[int]:
         """All fields as integers, in the order of the C++ structure."""
-        flags = (self.has_y, self.y_kept, self.x_kept, self.resident, self.split)
+        flags = (self.has_y, self.y_kept, self.x_kept, self.resident, self.split,
+                 self.crosses)
         return (list(self.once) + list(self.double) + list(self.kept) + [self.pitch]
                 + [int(f) for f in flags] + [self.syncs, self.reads] + list(self.row_wise)
                 + list(self.lines))

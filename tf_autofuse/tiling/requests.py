@@ -10,6 +10,7 @@ from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 from tf_autofuse.kernel.ir import CopyIn, Loop, Program, Step
 from tf_autofuse.kernel.layout import task_order
+from tf_autofuse.loop.ir import PARTS
 from tf_autofuse.tiling.model import NestTiling
 
 
@@ -27,7 +28,7 @@ def input_times(program: Program, t: NestTiling, sizes: Dict[str, int],
                 blocks: int) -> Dict[int, Times]:
     """Input number to times; an input that the program does not load is not in it."""
     found: Dict[int, Times] = {}
-    counter = _Counter(program, t, sizes, blocks)
+    counter = _Counter(program, t, dict({PARTS: 1}, **sizes), blocks)
     counter.steps(program.steps, "", found)
     return found
 
