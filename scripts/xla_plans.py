@@ -1,6 +1,6 @@
 """Kernels and bytes of fused patterns beside those of XLA's optimized HLO.
 
-python scripts/xla_plans.py                    every pattern of tests/e2e/one_kernel.py
+python scripts/xla_plans.py                    every pattern and step of tests/e2e
 python scripts/xla_plans.py softmax adam --rows 64 --cols 1000 --dtype float16
 python scripts/xla_plans.py --json
 
@@ -24,9 +24,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import tensorflow as tf  # noqa: E402
 from one_kernel import PATTERNS, arguments  # noqa: E402
+from training_patterns import TRAINING  # noqa: E402
 
 import tf_autofuse  # noqa: E402
 from tf_autofuse.ops import OPS, VIEW  # noqa: E402
+
+PATTERNS = dict(PATTERNS, **TRAINING)
 
 FREE = frozenset("parameter constant tuple get-tuple-element bitcast".split())
 """HLO instructions that move nothing."""

@@ -8,6 +8,7 @@ import tensorflow as tf
 from accuracy import assert_as_accurate
 from harness import MODERN
 from one_kernel import PATTERNS, arguments
+from training_patterns import TRAINING
 
 import tf_autofuse
 from tf_autofuse.ops import OPS, VIEW
@@ -17,6 +18,7 @@ pytestmark = [
     pytest.mark.skipif(not MODERN, reason="older TensorFlow writes some of them differently"),
 ]
 
+ALL = dict(PATTERNS, **TRAINING)
 SINGLE = {"softmax", "log_softmax", "softmax_cross_entropy"}
 """One operator of TensorFlow's own, besides views."""
 ACCURACY_ROWS = {"mean_variance_skew": 1024}
@@ -25,7 +27,7 @@ ACCURACY_ROWS = {"mean_variance_skew": 1024}
 
 def run(name, arrays):
     """Results of a pattern in a new graph, as numpy arrays."""
-    build, _ = PATTERNS[name]
+    build, _ = ALL[name]
     function = tf.function(lambda *xs: build(*xs), autograph=False)
     results = function(*[tf.constant(array) for array in arrays])
     return [np.asarray(r) for r in (results if isinstance(results, (list, tuple)) else [results])]
@@ -65,6 +67,19 @@ def test_one_kernel(name, dtype):
         reference = run(name, [array.astype("float64") for array in arrays])
         for ours, theirs, exact in zip(got, expected, reference):
             assert_as_accurate(ours, theirs, exact, theirs.dtype.name, composed=True)
+
+
+@pytest.mark.parametrize("name", sorted(TRAINING))
+def test_one_kernel_for_a_step_of_training(name):
+    arrays = arguments(TRAINING[name][1], 64, 1000, "float32")
+    tf_autofuse.disable()
+    expected = run(name, arrays)
+    reference = run(name, [array.astype("float64") for array in arrays])
+    got, used, alone = fused(name, arrays)
+    assert len(used) == 1 and not alone, ([entry.op_types for entry in used], alone)
+    assert used[0].gm_bytes <= 1.02 * used[0].gm_lower_bound
+    for ours, theirs, exact in zip(got, expected, reference):
+        assert_as_accurate(ours, theirs, exact, theirs.dtype.name, composed=True)
 
 
 @pytest.mark.parametrize("name", sorted(SINGLE))
