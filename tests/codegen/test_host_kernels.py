@@ -65,7 +65,9 @@ def test_host_kernel_agrees_with_interpreter(name, threads):
     for shape in shapes:
         got, want = run(loop, shape, threads)
         for have, expected, param in zip(got, want, loop.outputs):
-            samples.assert_close(have, expected, param.dtype, 5e-7)
+            # Differences of rounded statistics: what is near zero has their absolute error.
+            samples.assert_close(have, expected, param.dtype, 5e-7,
+                                 5e-7 if name in STAGED else None)
 
 
 @pytest.mark.parametrize("narrow", [(), (1,), (2,), (1, 2)])
