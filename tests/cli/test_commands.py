@@ -1,6 +1,7 @@
 """The other commands, and the summary of a report."""
 
 import os
+import subprocess
 import sys
 
 import pytest
@@ -35,7 +36,20 @@ def test_env_for_cann_is_shell_code(capsys):
     assert capsys.readouterr().out == expected
 
 
-NODE = FusedNode("autofused_0", "g", "AutofusedKernel", "k", ["a", "b"], ["Abs", "Exp"], [], [])
+NODE = FusedNode(
+    "autofused_0", "autofused_0", "g", "AutofusedKernel", "k", ["a", "b"], ["Abs", "Exp"], [], []
+)
+
+
+def test_a_reader_that_has_seen_enough():
+    """As with `| head`: no complaint."""
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    command = [sys.executable, "-m", "tf_autofuse.cli", "completion", "bash"]
+    env = dict(os.environ, PYTHONPATH=os.path.dirname(paths.package_dir()))
+    done = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, env=env)
+    os.close(write_end)
+    assert done.returncode == 141 and done.stderr == b""
 
 
 @pytest.fixture

@@ -15,7 +15,14 @@ from tf_autofuse.ge.graph import Graph, TensorDesc
 from tf_autofuse.ge.onnxdump import graph_to_onnx
 from tf_autofuse.ge.textformat import to_text
 from tf_autofuse.ge.types import DataType, DumpFormat, Format
-from tf_autofuse.verify import render_json, render_text, verify_dumps
+from tf_autofuse.verify import (
+    FusedNode,
+    VerifyResult,
+    render_json,
+    render_text,
+    verify_dumps,
+)
+from tf_autofuse.verify.result import TensorInfo
 
 DUMPS = os.path.join(os.path.dirname(__file__), os.pardir, "data", "ge_dumps")
 CTRL = os.path.join(DUMPS, "rewrite_ctrl")
@@ -40,8 +47,22 @@ def test_real_dumps_hold():
         and "op  net/Relu (Relu)" in text
         and text.endswith("ok: 1 fused, 0 problems, 4 files\n")
     )
+    coloured = render_text(result, lambda text, colour: "<{}>{}</>".format(colour, text))
+    assert "<green>ok</>: 1 fused" in coloured and "fused <bold>" + FUSED in coloured
     shown = json.loads(render_json(result))
     assert shown["ok"] is True and shown["fused"][0]["op_types"] == ["Exp", "Relu", "Abs"]
+
+
+def test_long_names_of_ge_are_shown_short(tmp_path):
+    """GE appends the names of all operators; the pass leaves its own name in an attribute."""
+    result = VerifyResult(fused=[
+        FusedNode("autofused_0_Abs_a_very_long_name_0", "autofused_0_Abs", "g", "AutofusedKernel",
+                  "", ["a"], ["Abs"], [],
+                  [TensorInfo("autofused_0_Abs_a_very_long_name_0:0", "DT_FLOAT", [1])]),
+    ])  # fmt: skip
+    text = render_text(result)
+    assert "very_long_name" not in text and "out autofused_0_Abs:0 DT_FLOAT [1]" in text
+    assert "very_long_name" in render_json(result)
 
 
 def test_folders_below(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import List, Optional
 
@@ -16,12 +17,14 @@ from tf_autofuse.cli import (
     profile,
     report,
     run,
+    script,
     verify,
     words,
 )
 from tf_autofuse.errors import AutofuseError
 
 BAD_INPUT = 2
+PIPE_CLOSED = 141  # 128 + SIGPIPE, what a shell reports
 COMMANDS = (run, fuse, verify, explain, report, profile, cache, env, completion)
 
 _EXAMPLES = """examples:
@@ -51,7 +54,13 @@ def main(argv: Optional[List[str]] = None) -> int:
     options = parser.parse_args(prepared)
     options.arguments = arguments
     try:
-        return options.execute(options)
+        code = options.execute(options)
+        script.flush()
+        return code
+    except BrokenPipeError:  # who reads the output has seen enough, `head` for example
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        return PIPE_CLOSED
     except (AutofuseError, OSError) as error:
         print("tf-autofuse: error: {}".format(error), file=sys.stderr)
         return BAD_INPUT

@@ -13,7 +13,7 @@ from tf_autofuse.ge.tensor import TensorDesc
 from tf_autofuse.paths import read_text
 from tf_autofuse.report.document import Content, Pair
 from tf_autofuse.verify import graph_pairs, verify_dumps
-from tf_autofuse.verify.structure import FUSED_TYPE, original_names, original_types
+from tf_autofuse.verify.structure import FUSED_TYPE, original_names, original_types, title
 
 _TEXTS = {"kernels": ("name", "key", "source"), "unfused": ("node", "op_type", "code", "reason")}
 _NO_REPORT = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
@@ -98,8 +98,7 @@ def _pair(name: str, before: GraphData, after: GraphData) -> Pair:
         names = original_names(node)
         if node.name in before.nodes or not (names or node.type == FUSED_TYPE):
             continue
-        title = node.attrs.get("autofuse_name")
-        titles[node.name] = title if isinstance(title, str) and title else node.name
+        titles[node.name] = title(node)
         members.update({member: node.name for member in names if member in before.nodes})
     return Pair(name, before, after, members, titles)
 

@@ -62,8 +62,14 @@ class Job(NamedTuple):
             _print_traceback()
             return FAILURE
         finally:
-            sys.stdout.flush()
+            flush()
         return 0
+
+
+def flush() -> None:
+    """Write what was printed; a script may have closed its output."""
+    if sys.stdout is not None and not sys.stdout.closed:
+        sys.stdout.flush()
 
 
 def when_imported(name: str, action: Callable[[], Any]) -> None:

@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import Any
 
+from tf_autofuse.cli import style
 from tf_autofuse.errors import AutofuseError
 
 _EXAMPLES = """examples:
@@ -48,7 +49,8 @@ def execute(options: argparse.Namespace) -> int:
     result = verify_dumps(options.dir)
     if options.numeric:
         _run_kernels(options, result)
-    print((render_json if options.json else render_text)(result).rstrip())
+    text = render_json(result) if options.json else render_text(result, style.paint)
+    print(text.rstrip())
     return result.exit_code
 
 

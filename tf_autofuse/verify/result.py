@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any, Dict, List
+from typing import Any, Callable, Dict, List
 
 EXIT_OK = 0
 EXIT_PROBLEM = 1
@@ -22,9 +22,11 @@ class TensorInfo:
 
 @dataclass(frozen=True)
 class FusedNode:
-    """A node that stands for several original operators."""
+    """A node that stands for several original operators. GE appends the names of all of them to
+    the `name`; the `title` is without."""
 
     name: str
+    title: str
     graph: str
     type: str
     kernel_key: str
@@ -77,26 +79,38 @@ def render_json(result: VerifyResult) -> str:
     return json.dumps(result.to_dict(), indent=2, ensure_ascii=False)
 
 
-def render_text(result: VerifyResult) -> str:
-    """The result for a reader: each fused node with its operators, then the problems."""
+def _plain(text: str, _: str) -> str:
+    return text
+
+
+def render_text(result: VerifyResult, paint: Callable[[str, str], str] = _plain) -> str:
+    """The result for a reader: each fused node with its operators, then the problems.
+
+    ``paint(text, colour)`` puts a word into a colour.
+    """
     lines = []
+    titles = {node.name: node.title for node in result.fused}
     for node in result.fused:
-        lines.append("fused {} ({}) in graph {}".format(node.name, node.type, node.graph))
+        title = paint(node.title, "bold")
+        lines.append("fused {} ({}) in graph {}".format(title, node.type, node.graph))
         for name, kind in zip(node.op_names, node.op_types):
             lines.append("  op  {} ({})".format(name, kind))
         for mark, ends in (("in ", node.inputs), ("out", node.outputs)):
             lines.extend(
-                "  {} {} {} {}".format(mark, end.name, end.dtype, _shape(end.shape)) for end in ends
+                "  {} {} {} {}".format(
+                    mark, _short(end.name, titles), end.dtype, _shape(end.shape)
+                )
+                for end in ends
             )
     for check in result.numeric:
-        lines.append(_numeric_line(check))
+        lines.append(_numeric_line(check, titles))
     for name in result.dead:
         lines.append("dead: {}".format(name))
     for problem in result.problems:
-        lines.append("problem: {}".format(problem))
+        lines.append("{} {}".format(paint("problem:", "red"), problem))
     if not result.fused:
         lines.append("nothing was fused")
-    verdict = "ok" if result.ok else "not ok"
+    verdict = paint("ok", "green") if result.ok else paint("not ok", "red")
     lines.append(
         "{}: {} fused, {} problems, {} files".format(
             verdict, len(result.fused), len(result.problems), len(result.files)
@@ -105,12 +119,18 @@ def render_text(result: VerifyResult) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _numeric_line(check: NumericCheck) -> str:
+def _short(tensor: str, titles: Dict[str, str]) -> str:
+    """NAME:PORT, where the name of a fused node is its title."""
+    name, colon, port = tensor.rpartition(":")
+    return titles.get(name, name) + colon + port
+
+
+def _numeric_line(check: NumericCheck, titles: Dict[str, str]) -> str:
     said = check.problem or check.note
     if check.trials and not check.problem:
         said = "{} trials, at most {:.2g} ulp".format(check.trials, check.worst_ulp)
         said += ", {}".format(check.note) if check.note else ""
-    return "numbers {}: {}".format(check.name, said)
+    return "numbers {}: {}".format(titles.get(check.name, check.name), said)
 
 
 def _shape(dims: List[int]) -> str:

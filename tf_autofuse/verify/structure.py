@@ -225,6 +225,12 @@ def _shapes_agree(one: TensorDesc, other: TensorDesc) -> bool:
     return all(a == b or _UNKNOWN in (a, b) for a, b in zip(first, second))
 
 
+def title(node: NodeData) -> str:
+    """The name that the pass gave a fused node; GE makes a longer one of it."""
+    given = node.attrs.get("autofuse_name")
+    return given if isinstance(given, str) and given else node.name
+
+
 def _describe(node: NodeData, graph: str) -> FusedNode:
     key: Optional[object] = node.attrs.get("kernel_key")
     inputs = [
@@ -237,7 +243,7 @@ def _describe(node: NodeData, graph: str) -> FusedNode:
     ]
     names, types = original_names(node), original_types(node)
     text = key if isinstance(key, str) else ""
-    return FusedNode(node.name, graph, node.type, text, names, types, inputs, outputs)
+    return FusedNode(node.name, title(node), graph, node.type, text, names, types, inputs, outputs)
 
 
 def _end(edge: Tuple[NodeData, int]) -> _End:
