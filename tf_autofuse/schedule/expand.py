@@ -81,7 +81,8 @@ def expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str = "",
     `lacks` are instructions to do without. Raises ScheduleError when the chip cannot do it.
     """
     form = _expand(op, dtypes, dtype, node, lacks)
-    return without_shifts(form) if "shrs" in lacks else form
+    form = without_shifts(form) if "shrs" in lacks else form
+    return [step for whole in form for step in _without_rounding(whole, lacks)]
 
 
 def _expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str,
@@ -106,8 +107,6 @@ def _expand(op: str, dtypes: Tuple[str, ...], dtype: str, node: str,
         return form
     if op in ("max", "min"):
         return _pick(op, kind, narrow=dtypes[0] != "float32")
-    if op in _ROUNDINGS and _ROUNDINGS[op][0] in lacks:
-        return _rounded(_ROUNDINGS[op][1])
     real = REAL_FORMS.get(op)
     if real is None or kind not in REAL:
         raise _missing(op, dtypes[-1], node)
@@ -121,17 +120,23 @@ def _missing(op: str, dtype: str, node: str) -> ScheduleError:
     return ScheduleError("no vector form of %s for %s" % (op, dtype), node=node, stage="schedule")
 
 
-# Operation: the instruction on float32, and the one that rounds to int32.
-_ROUNDINGS = {"floor": ("floor", "floor_to"), "ceil": ("ceil", "ceil_to"),
-              "rint": ("rint", "cast"), "trunc": ("cut", "trunc")}
+# Instruction that rounds float32, and the one that rounds to int32.
+_ROUNDINGS = {"floor": "floor_to", "ceil": "ceil_to", "rint": "cast", "cut": "trunc"}
 
 
-def _rounded(instruction: str) -> List[Instruction]:
-    """Rounding by way of int32; from 2^23 on every float is whole. 0 keeps the sign of `a`."""
+def _without_rounding(step: Instruction, lacks: FrozenSet[str]) -> List[Instruction]:
+    """A rounding that the chip lacks, by way of int32; from 2^23 on every float is whole. 0 keeps
+    its sign. Any other step stays."""
+    name, _, result, operands, _ = step
+    if name not in lacks or name not in _ROUNDINGS:
+        return [step]
     kinds = {"i": "int32", "m": "mask", "n": "mask"}
-    return [(name, kinds.get(dst, "float32"), dst, srcs, scalar) for name, dst, srcs, scalar in
+    names = {"a": operands[0], "r": result}
+    return [(call, kinds.get(dst, "float32"), names.get(dst, result + "_" + dst),
+             tuple(names.get(s, result + "_" + s) for s in srcs), scalar)
+            for call, dst, srcs, scalar in
             steps("i = %s a; f = cast i; k = abs a; m = lts k 8388608.0; z = muls a 0.0"
-                  "; n = nes f 0.0; g = select n f z; r = select m g a" % instruction)]
+                  "; n = nes f 0.0; g = select n f z; r = select m g a" % _ROUNDINGS[name])]
 
 
 _LOGIC: Dict[str, List[Instruction]] = {

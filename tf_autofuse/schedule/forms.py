@@ -17,6 +17,7 @@ from typing import Dict
 
 from tf_autofuse.loop.functions import SELU_SCALE, SELU_SCALE_ALPHA
 from tf_autofuse.schedule.inverse_forms import INVERSE_FORMS
+from tf_autofuse.schedule.mod_forms import MOD_FORMS
 from tf_autofuse.schedule.pieces import (
     Form,
     expm1_below,
@@ -124,3 +125,4 @@ REAL_FORMS: Dict[str, Form] = {
     ],
 }
 REAL_FORMS.update(INVERSE_FORMS)
+REAL_FORMS.update(MOD_FORMS)
