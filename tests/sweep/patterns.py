@@ -30,10 +30,11 @@ class Net:
         return ref
 
     def __call__(self, type_: str, *inputs, **attrs) -> TensorRef:
+        """`axes` and `params`, the constants of operators that move elements, are no attributes."""
         refs = tuple(i if isinstance(i, tuple) else self.const(i) for i in inputs)
-        axes = attrs.pop("axes", None)
+        axes, params = attrs.pop("axes", None), attrs.pop("params", {})
         name = "%s_%d" % (type_, len(self.operators))
-        self.operators.append(Operator(name, type_, refs, attrs, axes))
+        self.operators.append(Operator(name, type_, refs, attrs, axes, None, params))
         return (name, 0)
 
     def cast(self, x: TensorRef, dtype: str) -> TensorRef:
@@ -230,12 +231,34 @@ def mean_square_error(net):
     return [net.reduce("Mean", difference, 0, 1, keep=False)]
 
 
+def transposed_sum(net):
+    return [net("Relu", net("Add", net("Transpose", net.input(*MATRIX), params={1: (1, 0)}),
+                            net.input(COLS, ROWS)))]
+
+
+def joined_columns(net):
+    # Only parts of known size are joined.
+    x, y = net("Relu", net.input(ROWS, 1001)), net("Neg", net.input(ROWS, 9))
+    return [net("ConcatV2", x, y, params={2: (1,)})]
+
+
+def every_second_row_backwards(net):
+    x = net("ReverseV2", net.input(*MATRIX), params={1: (1,)})
+    return [net("Abs", net("StridedSlice", x, params={1: (0,), 2: (0,), 3: (2,)}, end_mask=1))]
+
+
+def padded_scaled(net):
+    x = net("Mul", net.input(*MATRIX), net.input(*ROW))
+    return [net("Pad", x, params={1: (1, 2, 3, 0)})]
+
+
 PATTERNS: Tuple[Callable, ...] = (
     softmax, log_softmax, layer_norm, rms_norm, batch_norm_training, batch_norm_inference_relu,
     instance_norm, l2_normalize, sigmoid_cross_entropy_mean, softmax_cross_entropy, focal_loss,
     huber_loss, gelu_tanh_bias, swiglu, dropout_residual_norm, adam, momentum, adagrad, moments,
     masked_softmax, log_sum_exp, cosine_similarity, layer_norm_backward, softmax_backward,
     sigmoid_cross_entropy_backward, abs_reduce_sum_columns, mean_square_error, gelu_erf_bias,
+    transposed_sum, joined_columns, every_second_row_backwards, padded_scaled,
 )
 
 

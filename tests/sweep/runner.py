@@ -12,8 +12,9 @@ from tf_autofuse.loop import interp
 from tf_autofuse.loop.ir import LoopKernel, Param
 from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.loop.ops import NARROW_FLOATS
-from tf_autofuse.loop.spec import axis_sizes
+from tf_autofuse.loop.spec import axis_sizes, shape_spec
 from tf_autofuse.platforms import platform as find_platform
+from tf_autofuse.runtime.spec_text import SpecText
 from tf_autofuse.runtime.twin import TwinResult, run_twin
 from tf_autofuse.schedule import schedule
 from tf_autofuse.tiling import solve
@@ -64,6 +65,7 @@ class Sweep:
         merged, self.groups = merge_axes(case.lowered.kernel)
         self.kernel = schedule(merged, self.chip)
         self.source = print_ascendc(self.kernel, self.chip)
+        self.spec = SpecText.parse(shape_spec(case.lowered.kernel, self.groups))
 
     def run(self, shape: str, seed: int = 0) -> Outcome:
         """The outcome for a shape of SHAPES; TwinError when a hardware rule is broken."""
@@ -75,7 +77,7 @@ class Sweep:
         inputs = [random_array(rng, s, p.dtype) for s, p in zip(shapes, loop.inputs)]
         sizes = axis_sizes(loop, shapes)
         want = interp.run(loop, inputs, sizes)
-        result = self._twin(inputs, sizes, want)
+        result = self._twin(inputs, want)
         exact = interp.run(widened(loop), [wide(x, p) for x, p in zip(inputs, loop.inputs)], sizes)
         error = max(
             min(relative_error(got, expected, param.dtype),
@@ -99,16 +101,13 @@ class Sweep:
             self.case.name, shape, error, moved / least, asked / least, 1.02 + extra, self.chosen
         )
 
-    def _twin(self, inputs: Sequence[np.ndarray], sizes, want):
-        merged = self.kernel.loop
-        totals = [1] * len(merged.axes)
-        for axis, group in zip(self.case.lowered.kernel.axes, self.groups):
-            totals[group] *= sizes[axis]
-        sizes = dict(zip(merged.axes, totals))
+    def _twin(self, inputs: Sequence[np.ndarray], want) -> TwinResult:
+        bound = self.spec.bind([array.shape for array in inputs])
+        sizes = dict(zip(self.kernel.loop.axes, bound.sizes))
         tilings, _ = solve(self.kernel, sizes, self.chip.vector_cores)
         programs = [v[t.variant] for v, t in zip(self.kernel.variants, tilings)]
         self.chosen = tuple(program.variant for program in programs)
-        return launch(self.kernel, self.source, self.chip, inputs, sizes, None, want)
+        return launch(self.kernel, self.source, self.chip, inputs, sizes, bound.strides, want)
 
 
 def least_bytes(array: np.ndarray, item: int, block: int) -> int:
