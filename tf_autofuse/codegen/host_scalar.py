@@ -109,6 +109,8 @@ def cast_expression(text: str, source: str, target: str) -> str:
     """C++ of TensorFlow's Cast between any two types; a narrow source comes as float."""
     if source == target:
         return text
+    if source == "bool":  # a selection: a conversion keeps g++ from vectorising the loop
+        return "%s ? %s : %s" % (text, constant(1, target), constant(0, target))
     real = source in FLOATS or source in NARROW_FLOATS
     if target == "bool":
         return "%s != 0" % text
