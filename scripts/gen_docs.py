@@ -83,10 +83,12 @@ is missing, in the place of `kernel.cpp`.
 
 Left alone on purpose: `Apply*` and `ResourceApply*`, which change variables in place under locks
 that a kernel does not hold; `_Fused*` operators, which TensorFlow has fused already;
-`CheckNumerics`, whose error names the operator; scans, segments, sorts, random numbers, strings,
-complex numbers and the quantised types. float64 and unsigned integers of more than 8 bits have no
-vector unit: their kernels are for the CPU only. A chip cannot refuse a number that is no class, as
-the CPU does: it gives NaN there.
+`CheckNumerics`, whose error names the operator; segments, sorts, random numbers, strings, complex
+numbers and the quantised types; running sums of rows with more than 32 elements, which a scan does
+with less work; gathers from resource variables (`ResourceGather`), which read under the lock of the
+variable. float64 and unsigned integers of more than 8 bits have no vector unit: their kernels are
+for the CPU only. A chip cannot refuse a number that is no class or no index, as the CPU does: it
+gives NaN for the one and zeros for the other.
 
 **Ascend C** lists the types for which the vector core has a form (of Ascend910B; a cast is one to
 float32). `-` means that the operator runs on the CPU alone.

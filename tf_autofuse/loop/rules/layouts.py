@@ -130,7 +130,7 @@ def lower_space_to_batch(low, op: Operator, _: str):
     sizes = [size_of(low, axis) for axis in x.dims]
     for size, block in zip(sizes[1:], blocks):
         _quotient(op, size, block)
-    pieces = []
+    pieces: List = []
     for firsts in product(*map(range, blocks)):
         if len(pieces) == _MOST_BLOCKS:
             raise Unsupported("more than %d blocks" % _MOST_BLOCKS, node=op.name, code="SHAPE")
