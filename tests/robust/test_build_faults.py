@@ -99,6 +99,38 @@ def test_a_process_under_limits_of_its_own(program):
     assert done.stdout.split() == [b"40"]
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_tools_end_with_the_process(number, tmp_path):
+    """Also one that hangs and would never reach its limit of processor time."""
+    mark = "%d.%d" % (300 + number, os.getpid())  # sleeps for as long as nobody else
+    code = (
+        "from tf_autofuse.build.process import run_tool\n"
+        "run_tool(['sh', '-c', 'sleep %s & sleep %s'], 500)" % (mark, mark)
+    )
+    process = subprocess.Popen([sys.executable, "-c", code])
+
+    def asleep():
+        found = 0
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/cmdline" % name) as file:
+                    found += file.read() == "sleep\0%s\0" % mark
+            except OSError:
+                continue
+        return found
+
+    def wait_for(count):
+        deadline = time.monotonic() + 20
+        while asleep() != count and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return asleep() == count
+
+    assert wait_for(2)
+    process.send_signal(number)
+    process.wait()
+    assert wait_for(0)
+
+
 def test_limits_without_the_program_that_sets_them(monkeypatch):
     monkeypatch.setattr(process, "_PRLIMIT", "/nonexistent/prlimit")
     text, code = run_tool(["sh", "-c", "sleep 0.2; ulimit -v; ulimit -t"], 50, memory_mb=300)

@@ -21,6 +21,7 @@ from tf_autofuse import build, paths  # noqa: E402
 from tf_autofuse.frontend.tensorflow import optimizer  # noqa: E402
 from tf_autofuse.report.model import RECORDER  # noqa: E402
 from tf_autofuse.runtime import tf_op  # noqa: E402
+from tf_autofuse.runtime.host import ABI_VERSION  # noqa: E402
 
 pytestmark = pytest.mark.e2e
 tf1 = tf.compat.v1
@@ -72,7 +73,7 @@ def unfused():
 def library_without(name):
     """A script that builds a library in which a function of the kernel interface is missing."""
     functions = {
-        "autofuse_abi_version": "int autofuse_abi_version() { return %d; }" % 1,
+        "autofuse_abi_version": "int autofuse_abi_version() { return %d; }" % ABI_VERSION,
         "autofuse_tiling": "int autofuse_tiling() { return 0; }",
         "autofuse_run": "int autofuse_run() { return 0; }",
     }
@@ -89,7 +90,8 @@ COMPILERS = {
     "no function": (library_without("autofuse_run"), "autofuse_run"),
     "no version": (library_without("autofuse_abi_version"), "autofuse_abi_version"),
     "old version": (
-        library_without("").replace("return 1", "return 99"), "kernel interface 99, wanted 1"),
+        library_without("").replace("return %d" % ABI_VERSION, "return 99"),
+        "kernel interface 99, wanted %d" % ABI_VERSION),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import select
 import shutil
@@ -19,7 +20,9 @@ from ..locks import ForkLock
 _OUTPUT_LIMIT = 64 * 1024
 _POLL_SECONDS = 0.1
 _STOP_SECONDS = 0.05
-_PRLIMIT = "/usr/bin/prlimit"  # of util-linux
+_GRACE_SECONDS = 5
+_PRLIMIT, _SETPRIV = "/usr/bin/prlimit", "/usr/bin/setpriv"  # of util-linux
+_TIMEOUT = "/usr/bin/timeout"  # of coreutils
 
 _lock = ForkLock()
 _running: Set[subprocess.Popen] = set()
@@ -31,10 +34,10 @@ def run_tool(
     """Run an argument list (no shell): its output, both streams together, and its exit code.
 
     `memory_mb` bounds the address space of each process (0: not at all), `seconds` the time in
-    all and the processor time of each process, so that it ends even when this process is killed.
+    all and the processor time of each process. When this process is killed its tools end as well.
     BuildError when it cannot start, BuildTimeout when it does not end; its children end with it.
     """
-    process = _start(command, cwd, _limits(seconds, memory_mb))
+    process = _start(command, cwd, seconds, _limits(seconds, memory_mb))
     with _registered(process):
         try:
             output = _collect(process, time.monotonic() + seconds)
@@ -90,7 +93,7 @@ def run_parallel(function: Callable[[Any], Any], items: Sequence[Any]) -> List[A
 
 
 def _limits(seconds: float, memory_mb: int) -> Dict[str, int]:
-    """Resource limits by the names of prlimit(1), none above what this process itself is held to."""
+    """Resource limits by the names of prlimit(1), none above what this process is held to."""
     limits = {"cpu": int(seconds) + 1, "core": 0}
     if memory_mb:
         limits["as"] = memory_mb << 20
@@ -103,20 +106,41 @@ def _limits(seconds: float, memory_mb: int) -> Dict[str, int]:
     return limits
 
 
-def _start(command: Sequence[str], cwd: Optional[str], limits: Dict[str, int]) -> subprocess.Popen:
+@functools.lru_cache(maxsize=None)
+def _knows_death_signals() -> bool:
+    """Whether setpriv is there and new enough."""
+    words = [_SETPRIV, "--pdeathsig", "TERM", "true"]
+    try:
+        return subprocess.call(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0
+    except OSError:
+        return False
+
+
+def _guards(seconds: float, limits: Dict[str, int]) -> List[str]:
+    """Words in front of a command: they bound it, and end it with all it has started when this
+    process dies, or soon after its time."""
+    words = [_PRLIMIT] + ["--{}={}".format(*limit) for limit in limits.items()]
+    if os.access(_TIMEOUT, os.X_OK):
+        words[:0] = [_SETPRIV, "--pdeathsig", "TERM"] if _knows_death_signals() else []
+        words += [_TIMEOUT, "-s", "KILL", str(int(seconds) + _GRACE_SECONDS)]
+    return words
+
+
+def _start(
+    command: Sequence[str], cwd: Optional[str], seconds: float, limits: Dict[str, int]
+) -> subprocess.Popen:
     env = dict(os.environ, LC_ALL="C")
     if cwd is not None:
         env["TMPDIR"] = cwd
     # Python code between fork and exec may hang where there are threads, so another program sets
     # the limits; where that is missing they are set from here, some moments later.
-    words, by_hand = list(command), not os.access(_PRLIMIT, os.X_OK)
+    by_hand = not os.access(_PRLIMIT, os.X_OK)
+    guards = [] if by_hand else _guards(seconds, limits)
     try:
-        if not by_hand:
-            if shutil.which(words[0]) is None:
-                raise FileNotFoundError("no such program")
-            words[:0] = [_PRLIMIT] + ["--{}={}".format(*limit) for limit in limits.items()]
+        if shutil.which(command[0]) is None:
+            raise FileNotFoundError("no such program")
         process = subprocess.Popen(
-            words,
+            guards + list(command),
             cwd=cwd,
             env=env,
             stdin=subprocess.DEVNULL,
