@@ -164,7 +164,7 @@ def make_inputs(loop, sizes, narrow=(), seed=0):
 
 def sizes_of(loop, *sizes):
     """Axis name to size, in axis order."""
-    return dict(zip(loop.axes, sizes))
+    return dict(zip(loop.sized_axes, sizes))
 
 
 def assert_close(got, want, dtype, rtol, atol=None):

@@ -2,19 +2,22 @@
 import ctypes
 import os
 import stat
+import subprocess
 
 import numpy as np
 import pytest
 from nets import Net
+from staged_samples import layer_norm_gradient
 
-from tf_autofuse import bundle, flags
+from tf_autofuse import bundle, flags, paths
 from tf_autofuse.autofuse.pipeline import fuse_graph
 from tf_autofuse.build.toolchain import compile_shared, find_toolchain
-from tf_autofuse.bundle import device, folder
+from tf_autofuse.bundle import device, folder, sources
 from tf_autofuse.errors import BuildError
 from tf_autofuse.ge.passes import PassContext
 from tf_autofuse.platforms import platform
 from tf_autofuse.runtime.twin import run_twin
+from tf_autofuse.schedule import schedule
 from tf_autofuse.tiling.cpp import table_fields, tiling
 
 
@@ -80,6 +83,22 @@ def test_the_tiling_library_solves_as_python_does(fused):
         want = tiling(kernel, sizes, strides, cores)
         got = call_tiling(fused[1], (rows, 40), strides, cores)
         assert got == (want.data, want.blocks, want.workspace_bytes)
+
+
+def test_kernels_of_several_stages_are_launched_together(tmp_path, monkeypatch):
+    monkeypatch.setenv("AUTOFUSE_CACHE_DIR", str(tmp_path / "cache"))
+    kernel = schedule(layer_norm_gradient())
+    (tmp_path / "tiling.cpp").write_text(sources.tiling_source(kernel, "entry"))
+    library = str(tmp_path / folder.LIBRARY)
+    core = os.path.join(paths.csrc_dir(), "core")
+    subprocess.check_call(["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-I" + core, "-o",
+                           library, str(tmp_path / "tiling.cpp")])
+    assert load(str(tmp_path)).autofuse_device_together() == 1
+    for rows, cores in ((1, 48), (64, 48), (5000, 20), (0, 3)):
+        want = tiling(kernel, {"m0": rows, "m1": 40}, None, cores)
+        got = call_tiling(str(tmp_path), (rows, 40), (), cores)
+        assert got == (want.data, want.blocks, want.workspace_bytes)
+        assert rows == 0 or want.workspace_bytes > 0
 
 
 def test_the_stand_alone_source_runs_on_the_twin(fused):

@@ -21,17 +21,17 @@ def random_inputs(
     arrays: Dict[int, np.ndarray] = {}
     rows: Dict[int, List[int]] = {}
     for load in (value for value in loop.body if isinstance(value, Load)):
-        if load.input in arrays:
+        if load.input in arrays or load.input >= len(loop.inputs):
             continue
         if load.moved:
             inside = {loop.value(name).axes[0]: ends[names.index(name)] for name in load.when}
-            row, length = _moved_row(rng, load, loop.axes, sizes, inside)
+            row, length = _moved_row(rng, load, loop.sized_axes, sizes, inside)
             rows[load.input] = row
             shape: Sequence[int] = [length]
         else:
             shape = [1 if dim.axis is None else sizes[dim.axis] for dim in load.dims]
             if any(dim.maybe for dim in load.dims):
-                rows[load.input] = _dense_row(load, loop.axes, sizes)
+                rows[load.input] = _dense_row(load, loop.sized_axes, sizes)
         arrays[load.input] = random_array(rng, shape, load.dtype)
     table = [number for number in sorted(rows) for number in rows[number]]
     table += [end for pair in ends for end in pair]

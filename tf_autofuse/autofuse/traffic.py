@@ -23,7 +23,7 @@ from tf_autofuse.schedule import schedule
 from tf_autofuse.schedule.expand import missing_instruction
 from tf_autofuse.tiling import solve
 from tf_autofuse.tiling.model import NestTiling
-from tf_autofuse.tiling.requests import bytes_read
+from tf_autofuse.tiling.requests import bytes_read, temp_bytes
 
 
 class TrafficModel:
@@ -32,7 +32,8 @@ class TrafficModel:
     A kernel reads an input once for every copy-in of the variants that its tiling chooses for the
     chip: once where rows stay in UB, once a walk where they do not fit. An operand that several
     cores request, like a row that all tasks need, is read once where L2 serves the others
-    (`tiling.requests`). Partial results of a reduction that is split over cores are not counted.
+    (`tiling.requests`). Partial results of a reduction that is split over cores are not counted;
+    what goes from stage to stage is, where L2 does not keep it.
     The unfused operators read and write every tensor on the edges between them.
     """
 
@@ -103,8 +104,8 @@ class TrafficModel:
             row
             for program, t in zip(programs, tilings)
             for row in bytes_read(program, t, named, blocks, once, chip.l2_served_bytes)
-        ]
-        requested, fetched = (round(sum(column)) for column in zip(*rows)) if rows else (0, 0)
+        ] + [temp_bytes(kernel, tilings, named, blocks, chip.l2_served_bytes)]
+        requested, fetched = (round(sum(column)) for column in zip(*rows))
         lines = tuple(_tiling_line(program, t) for program, t in zip(programs, tilings))
         return requested, fetched, lines
 

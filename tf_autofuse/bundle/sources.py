@@ -80,7 +80,7 @@ def tiling_source(kernel: Kernel, entry: str) -> str:
     tail = _TILING_TAIL.format(
         entry=entry, struct=STRUCT, chip=chip.name, arch=chip.npu_arch,
         together=int("__mix__" in device_source(kernel, entry)), function=FUNCTION,
-        sizes=len(kernel.loop.axes), table=len(table_fields(kernel)),
+        sizes=len(kernel.loop.sized_axes), table=len(table_fields(kernel)),
     )  # fmt: skip
     return head + body.replace("#include <stdint.h>\n\n", "") + "\n}  // namespace\n" + tail
 

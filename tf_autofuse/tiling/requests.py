@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
-from tf_autofuse.kernel.ir import CopyIn, Loop, Program, Step
+from tf_autofuse.kernel.ir import CopyIn, Kernel, Loop, Program, Step
 from tf_autofuse.kernel.layout import task_order
 from tf_autofuse.loop.ir import PARTS
+from tf_autofuse.loop.ops import item_bytes
+from tf_autofuse.tiling import partial_results
 from tf_autofuse.tiling.model import NestTiling
 
 
@@ -105,3 +107,20 @@ def bytes_read(program: Program, t: NestTiling, sizes: Dict[str, int], blocks: i
         fetched = got.fetched if size <= l2_served else got.requested
         rows.append((got.requested * size, fetched * size))
     return rows
+
+
+def temp_bytes(kernel: Kernel, tilings: Sequence[NestTiling], sizes: Dict[str, int], blocks: int,
+               l2_served: int) -> Tuple[int, int]:
+    """(requested, fetched) bytes of what goes from stage to stage, which is written and read: L2
+    keeps what fits the share that it serves."""
+    sizes = dict(sizes, **{PARTS: partial_results(kernel, tilings, blocks)})
+    requested = fetched = 0
+    for store in kernel.loop.stores:
+        number = store.output - len(kernel.loop.outputs)
+        if number >= 0:
+            size = item_bytes(kernel.loop.temps[number].dtype)
+            for axis in store.axes:
+                size *= sizes[axis]
+            requested += 2 * size
+            fetched += 2 * size if size > l2_served else 0
+    return requested, fetched
