@@ -17,7 +17,8 @@ from tf_autofuse.loop import interp
 from tf_autofuse.platforms import platform as find_platform
 from tf_autofuse.runtime.host import run_host
 
-SIZES: Tuple[Tuple[int, ...], ...] = ((5, 3, 67, 2, 3, 2), (1, 130, 4, 3, 2, 5))
+SIZES: Tuple[Tuple[int, ...], ...] = (
+    (5, 3, 67, 2, 3, 2, 1, 2, 1, 2), (1, 130, 4, 3, 2, 2, 3, 1, 2, 1))
 """Sizes of the merged axes, first axis first."""
 
 

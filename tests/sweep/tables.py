@@ -4,7 +4,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 import numpy as np
 from kernel_samples import random_array
 
-from tf_autofuse.loop.ir import Load, LoopKernel, unit_axis
+from tf_autofuse.loop.ir import Const, Inside, Load, LoopKernel, Map, unit_axis
 
 
 def random_inputs(
@@ -13,7 +13,7 @@ def random_inputs(
     """Inputs of the kernel and a run-time table that reads all over them.
 
     Strides of a moved load follow the order of its dims, with gaps and backwards where the
-    structure leaves that open; the intervals of an axis share it evenly.
+    structure leaves that open.
     """
     rng = np.random.RandomState(seed)
     ends = _intervals(loop, sizes)
@@ -39,12 +39,23 @@ def random_inputs(
 
 
 def _intervals(loop: LoopKernel, sizes: Dict[str, int]) -> List[Tuple[int, int]]:
-    axes = [value.axes[0] for value in loop.insides]
-    found = []
-    for number, axis in enumerate(axes):
-        count, at = axes.count(axis), axes[:number].count(axis)
-        found.append((sizes[axis] * at // count, sizes[axis] * (at + 1) // count))
+    """Ends of all intervals: those of a join follow one another, and share its axis."""
+    found: List[Tuple[int, int]] = []
+    group: List[Inside] = []
+    for value in loop.insides:
+        group.append(value)
+        if not _goes_on(loop, value):
+            size, count = sizes[value.axes[0]], max(2, len(group))
+            found += [(size * at // count, size * (at + 1) // count) for at in range(len(group))]
+            group = []
     return found
+
+
+def _goes_on(loop: LoopKernel, value: Inside) -> bool:
+    """Whether another piece begins where the interval ends: it chooses between two tensors."""
+    chosen = [v for v in loop.body if isinstance(v, Map) and v.op == "select"
+              and v.operands[0] == value.name]
+    return any(not isinstance(loop.value(v.operands[2]), Const) for v in chosen)
 
 
 def _dense_row(load: Load, axes: Sequence[str], sizes: Dict[str, int]) -> List[int]:
