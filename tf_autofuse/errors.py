@@ -84,6 +84,10 @@ class BuildError(AutofuseError):
         )
 
 
+class BuildStopped(BuildError):
+    """A compiler was ended because its result is not wanted any more: no failure."""
+
+
 class BuildTimeout(BuildError):
     """The compiler did not end within its time limit."""
 

@@ -11,7 +11,7 @@ from tf_autofuse.autofuse.kernels import HOST_FILE, KernelPlan
 from tf_autofuse.build import background, compile_many, host_kernel_path
 from tf_autofuse.cluster.clusterer import Cluster
 from tf_autofuse.cluster.view import GraphView, read_attr
-from tf_autofuse.errors import BuildError
+from tf_autofuse.errors import BuildError, BuildStopped
 from tf_autofuse.ge.reading import CONST_TYPES
 from tf_autofuse.locks import ForkLock
 from tf_autofuse.log import warn_once
@@ -89,6 +89,8 @@ def _build(key: str, source: str, ticket: str, nodes: List[Tuple[str, str]]) -> 
         library = error
     if library == ticket:
         tf_op.publish_ticket(ticket)
+        return
+    if isinstance(library, BuildStopped):  # the process ends
         return
     reason = str(library) if isinstance(library, Exception) else "the cache has moved"
     warn_once(("BUILD", reason), "%d operators stay unfused: %s" % (len(nodes), reason))

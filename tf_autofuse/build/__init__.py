@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Deque, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from .. import paths
-from ..errors import AutofuseError, BuildError, BuildTimeout
+from ..errors import AutofuseError, BuildError, BuildStopped, BuildTimeout
 from ..locks import ForkLock
 from . import toolchain as compilers
 from .cache import LIBRARY, CacheEntry, KernelCache, digest_of, headers_digest, open_cache
@@ -183,6 +183,8 @@ def _build(
         library = cache.insert(key, label, source, build)
     except OSError as error:
         raise BuildError("cannot store the kernel: {}".format(error), node=label) from error
+    except BuildStopped:
+        raise
     except BuildError as error:
         kept = ""
         with contextlib.suppress(OSError):  # the compiler's words matter more than the copy

@@ -11,10 +11,10 @@ import signal
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from .. import interrupts
-from ..errors import BuildError, BuildTimeout
+from ..errors import BuildError, BuildStopped, BuildTimeout
 from ..locks import ForkLock
 
 _OUTPUT_LIMIT = 64 * 1024
@@ -25,7 +25,7 @@ _PRLIMIT, _SETPRIV = "/usr/bin/prlimit", "/usr/bin/setpriv"  # of util-linux
 _TIMEOUT = "/usr/bin/timeout"  # of coreutils
 
 _lock = ForkLock()
-_running: Set[subprocess.Popen] = set()
+_running: Dict[subprocess.Popen, bool] = {}  # whether `end_running` has ended it
 
 
 def run_tool(
@@ -35,12 +35,15 @@ def run_tool(
 
     `memory_mb` bounds the address space of each process (0: not at all), `seconds` the time in
     all and the processor time of each process. When this process is killed its tools end as well.
-    BuildError when it cannot start, BuildTimeout when it does not end; its children end with it.
+    BuildError when it cannot start, BuildTimeout when it does not end, BuildStopped when
+    `end_running` ended it; its children end with it.
     """
     process = _start(command, cwd, seconds, _limits(seconds, memory_mb))
     with _registered(process):
         try:
             output = _collect(process, time.monotonic() + seconds)
+            if _running.get(process):
+                raise BuildStopped("it is not wanted any more", command=command)
         except subprocess.TimeoutExpired:
             _end(process)
             raise BuildTimeout(
@@ -60,10 +63,10 @@ def run_tool(
 def end_running() -> int:
     """Kill every tool that runs for this process now; how many there were."""
     with _lock:
-        processes = list(_running)
-        for process in processes:
+        for process in _running:
+            _running[process] = True
             _kill_group(process)
-    return len(processes)
+        return len(_running)
 
 
 def run_parallel(function: Callable[[Any], Any], items: Sequence[Any]) -> List[Any]:
@@ -169,12 +172,12 @@ def _limit(pid: int, limits: Dict[str, int]) -> None:
 @contextlib.contextmanager
 def _registered(process: subprocess.Popen) -> Iterator[None]:
     with _lock:
-        _running.add(process)
+        _running[process] = False
     try:
         yield
     finally:
         with _lock:
-            _running.discard(process)
+            _running.pop(process, None)
 
 
 def _collect(process: subprocess.Popen, deadline: float) -> bytes:
