@@ -83,6 +83,15 @@ def test_what_is_gathered_is_computed_for_the_indices_alone():
     np.testing.assert_array_equal(got, -np.triu(X)[ROWS[0]])
 
 
+def test_indices_of_one_value_are_a_constant():
+    operators = [op("GatherV2", "g", ["x", "i"], {2: (0,)}), op("Neg", "n", ["g"])]
+    infos = {("x", 0): TensorInfo("float32", (4, 6)), ("i", 0): TensorInfo("int32", (2,), 3)}
+    found = lower(operators, [("n", 0)], infos)
+    verify(found.kernel)
+    got = run(found.kernel, [X], axis_sizes(found.kernel, [X.shape]))[0]
+    np.testing.assert_array_equal(got, -X[[3, 3]])
+
+
 def test_text_and_merging():
     found = lowered([op("GatherV2", "g", ["x", "i"], {2: (0,)}), op("Neg", "n", ["g"])],
                     {"x": CUBE, "i": ROWS})

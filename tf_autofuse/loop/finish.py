@@ -153,8 +153,11 @@ class Finisher:
                        if other.kind == "place")
             args = tuple(arg for other, arg in zip(nodes, args) if other.kind == "inside")
             dims = self._dims(layout, [axis for axis, _ in at])
-            axes = self._axes(node.axes)
             walked = [dim.axis for dim in dims if dim.axis is not None]
+            # A place that is a constant varies along no axis.
+            domain = set(walked).difference(axis for axis, _ in at).union(
+                *[self._values[index].axes for index in node.args])
+            axes = tuple(axis for axis in self._order if axis in domain)
             in_order = walked == [axis for axis in self._order if axis in walked]
             moved = not in_order or any(dim.windows for dim in dims)
             return Load(name, node.dtype, axes, input=self._input_number[number], dims=dims,
