@@ -1,7 +1,7 @@
 """Loads, scalar values and stores of a CPU kernel, one C++ statement each."""
 from __future__ import annotations
 
-from typing import Dict, List, Sequence, Set
+from typing import Callable, Dict, List, Sequence, Set
 
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_scalar import (
@@ -47,6 +47,7 @@ class ValuePrinter:
         self.bound: Dict[str, str] = {}
         self.runs: Dict[str, str] = {}
         self.reused: Dict[int, int] = {}  # outputs that may lie where an input lies
+        self.counts_refusals = False  # places of a vector loop are looked at when it has ended
         self.lines: List[str] = []
         self.indent = 0
 
@@ -72,6 +73,10 @@ class ValuePrinter:
             if isinstance(value, Inside):
                 for name in ("low%d" % value.number, "high%d" % value.number):
                     self.put("const int64_t %s = args->strides[%d];" % (name, names.index(name)))
+            if isinstance(value, Place):  # nowhere to read from
+                size = self.size[value.axis]
+                tests = "".join(" && %s > 0" % self.size[axis] for axis in value.axes)
+                self.put("if (%s <= 0%s) return note_refused(0, 0);" % (size, tests))
         loads = [v for v in values if isinstance(v, Load)]
         for load in sorted(loads, key=lambda load: load.input):
             number = load.input
@@ -157,12 +162,15 @@ class ValuePrinter:
         elif isinstance(value, Index):
             text = "(%s)%s" % (self.c_type(value), self.point[value.axes[0]])
         elif isinstance(value, Place):
-            text = "place(%s, %s)" % (self.expr(value.operand), self.size[value.axis])
+            text = "%s(%s, %s)" % ("nearest_place" if self.counts_refusals else "place",
+                                   self.expr(value.operand), self.size[value.axis])
         else:
             dtypes = [self.by_name[name].dtype for name in value.args]
             text = map_expression(_op(value), [self.expr(n) for n in value.args], wides, dtypes,
                                   value.dtype)
         self.put("const %s %s = %s;" % (self.c_type(value), self.var(value), text))
+        if isinstance(value, Place) and self.counts_refusals:
+            self.put("refusals |= %s != %s;" % (self.var(value), self.expr(value.operand)))
         if value.dtype in NARROW_FLOATS:
             text = self.runs.get(value.name) or wide_expression(
                 _op(value), wides, self.var(value), value.dtype)
@@ -182,8 +190,12 @@ class ValuePrinter:
 
     def is_half_run(self, value: Load, axis: str) -> bool:
         """Whether a load reads float16 from consecutive places along `axis`, all of them there."""
-        dense = value.input not in self.rows and not value.when
-        return value.dtype == "float16" and dense and value.axes[-1:] == (axis,)
+        row = self.rows.get(value.input)
+        if value.dtype != "float16" or value.when:
+            return False
+        if row is not None:
+            return value.moved and row.unit_axis == axis
+        return value.axes[-1:] == (axis,)
 
     def is_packed(self, number: int, axis: str) -> bool:
         """Whether a store writes rounded floats to consecutive places along `axis`."""
@@ -202,19 +214,19 @@ class ValuePrinter:
         at = self.index[value.name]
         self.put("AF_BUFFER float run%d[CHUNK];" % at)
         self.put("halves_to_floats(in%d + %s, run%d, e - c);"
-                 % (value.input, self._from(value.axes, axis), at))
+                 % (value.input, self._from(axis, lambda: self._load_offset(value)), at))
         self.runs[value.name] = "run%d[%s - c]" % (at, self.point[axis])
 
     def narrow_run(self, number: int, axis: str) -> None:
         """Writes elements c to e of the store."""
         store = self.loop.stores[number]
         self.put("floats_to_halves(packed%d, out%d + %s, e - c);"
-                 % (number, store.output, self._from(store.axes, axis)))
+                 % (number, store.output, self._from(axis, lambda: self._dense(store.axes))))
 
-    def _from(self, axes: Sequence[str], axis: str) -> str:
+    def _from(self, axis: str, offset_of: Callable[[], str]) -> str:
         """The offset where a chunk along `axis` begins."""
         point, self.point[axis] = self.point[axis], "c"
-        offset = self._dense(axes)
+        offset = offset_of()
         self.point[axis] = point
         return offset
 
@@ -241,7 +253,6 @@ class ValuePrinter:
     def _guarded(self, value: Load, text: str) -> str:
         """`text`, or 0 where the load reads nothing."""
         tests = [self.expr(name) for name in value.when]
-        tests += ["(%s >= 0)" % self.expr(name) for _, name in value.at]
         return "(%s ? %s : 0)" % (" & ".join(tests), text) if tests else text
 
 

@@ -13,7 +13,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_values import ValuePrinter
 from tf_autofuse.kernel.nest import Nest, needed
-from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ir import Load, LoopKernel, Map, PARTS, Place, Reduce, Value
 from tf_autofuse.loop.ops import HEAVY
 
 # Rows that go into the accumulators of a tile together, when a row is at most that many values.
@@ -173,7 +173,27 @@ class WalkPrinter(ValuePrinter):
 
     def _vector_loop(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
                      stores: Sequence[int]) -> None:
-        """The innermost loop. With float16 in memory it runs in chunks that are converted whole."""
+        """The innermost loop. Places that are none do not end it, but are looked for afterwards."""
+        places = [v for v in lines.get(depth, ()) if isinstance(v, Place)]
+        if not places:
+            self._vectors(depth, lines, reduces, stores)
+            return
+        self.open("{")
+        self.put("int64_t refusals = 0;")
+        self.counts_refusals = True
+        self._vectors(depth, lines, reduces, stores)
+        self.counts_refusals = False
+        self.open("if (refusals != 0) {")
+        self._open_loop(self.nest.order[depth])
+        for value in needed(self.loop, [v.name for v in places], frozenset(self.known)):
+            if not self.is_inline(value):
+                self.define(value)
+        for _ in range(3):
+            self.close()
+
+    def _vectors(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
+                 stores: Sequence[int]) -> None:
+        """The loop itself. With float16 in memory it runs in chunks that are converted whole."""
         axis = self.nest.order[depth]
         loads = [v for v in lines.get(depth, ())
                  if isinstance(v, Load) and self.is_half_run(v, axis)]
@@ -255,7 +275,8 @@ class WalkPrinter(ValuePrinter):
             self.point[axis], low, high))
 
     def _simd(self, reduces: Sequence[Reduce]) -> str:
-        return "#pragma omp simd" + "".join(self._clause(v) for v in reduces)
+        counted = " reduction(|:refusals)" * self.counts_refusals
+        return "#pragma omp simd" + "".join(self._clause(v) for v in reduces) + counted
 
     def _clause(self, value: Reduce) -> str:
         acc, at = Accumulator(value), self.index[value.name]
