@@ -67,6 +67,15 @@ def test_diagonal_of_a_tensor():
     np.testing.assert_array_equal(got, -np.einsum("ijij->ij", x))
 
 
+def test_one_index_many_times():
+    infos = {("x", 0): TensorInfo("float32", (-5, -6)), ("i", 0): TensorInfo("int32", (3,), 2)}
+    found = lower([op("GatherV2", "g", ["x", "i"], {2: (0,)}), op("Neg", "n", ["g"])],
+                  [("n", 0)], infos)
+    verify(found.kernel)
+    got = run(found.kernel, [X], axis_sizes(found.kernel, [X.shape]))[0]
+    np.testing.assert_array_equal(got, -X[[2, 2, 2]])
+
+
 def gather_of(*before):
     return list(before) + [op("GatherV2", "g", [before[-1].name, "i"], {2: (0,)}),
                            op("Neg", "n", ["g"])]
