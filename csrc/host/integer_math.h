@@ -30,11 +30,9 @@ AF_INLINE T require(bool met, T x) {
   return x;
 }
 
-/* x, where it is one of n > 0 coordinates, else 0: somewhere to read from. A vector loop counts what
- * differs. */
-AF_INLINE int64_t nearest_place(int64_t x, int64_t n) {
-  return (uint64_t)x < (uint64_t)n ? x : 0;
-}
+/* x, where it is one of n > 0 coordinates, else 0: somewhere to read from. A vector loop counts
+ * what differs. */
+AF_INLINE int64_t nearest_place(int64_t x, int64_t n) { return (uint64_t)x < (uint64_t)n ? x : 0; }
 AF_INLINE int64_t place(int64_t x, int64_t n) {
   if (__builtin_expect((uint64_t)x >= (uint64_t)n, 0)) {
     note_refused(x, n);

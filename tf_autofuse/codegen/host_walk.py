@@ -13,7 +13,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_values import ValuePrinter
 from tf_autofuse.kernel.nest import Nest, needed
-from tf_autofuse.loop.ir import Load, LoopKernel, Map, PARTS, Place, Reduce, Value
+from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Place, Reduce, Value
 from tf_autofuse.loop.ops import HEAVY
 
 # Rows that go into the accumulators of a tile together, when a row is at most that many values.
