@@ -32,6 +32,7 @@ from sweep.runner import SHAPES, Outcome, Sweep  # noqa: E402
 
 from tf_autofuse.codegen.ascendc import AscendCSource, print_ascendc  # noqa: E402
 from tf_autofuse.errors import AutofuseError  # noqa: E402
+from tf_autofuse.kernel.stage import staged  # noqa: E402
 from tf_autofuse.kernel.text import parse_kernel  # noqa: E402
 from tf_autofuse.platforms import PLATFORMS  # noqa: E402
 from tf_autofuse.platforms import platform as find_platform  # noqa: E402
@@ -123,8 +124,14 @@ def _case_jobs(options: argparse.Namespace) -> List[Job]:
         Job(found.name, chip, shapes, functools.partial(_make_case, found, chip))
         for chip in options.chips.split(",")
         for found in cases
-        if found.name.rsplit(" ", 1)[1] in PLATFORMS[chip].dtypes
+        if found.name.rsplit(" ", 1)[1] in PLATFORMS[chip].dtypes and _is_kernel_on(chip, found)
     ]
+
+
+def _is_kernel_on(chip: str, found: Case) -> bool:
+    """Whether a case is for the chip: stages need cores that wait for each other."""
+    loop = found.lowered.kernel
+    return PLATFORMS[chip].sync_cycles > 0 or staged(loop) is loop
 
 
 def _make_case(found: Case, chip: str) -> Tuple[AscendCSource, Callable]:

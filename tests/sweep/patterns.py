@@ -252,6 +252,22 @@ def padded_scaled(net):
     return [net("Pad", x, params={1: (1, 2, 3, 0)})]
 
 
+def row_and_column_sums(net):
+    x = net.input(*MATRIX)
+    return [net.reduce("Sum", x, 0), net.reduce("Sum", x, 1), net.reduce("Max", x, 0, 1)]
+
+
+def softmax_cross_entropy_mean(net):
+    labels = net.input(*MATRIX)
+    product = net("Mul", labels, _log_softmax(net, net.input(*MATRIX)))
+    return [net("Neg", net.reduce("Mean", net.reduce("Sum", product, keep=False), 0))]
+
+
+def layer_norm_parameters_backward(net):
+    normal, dy = _norm(net, net.input(*MATRIX))[0], net.input(*MATRIX)
+    return [net.reduce("Sum", net("Mul", normal, dy), 0), net.reduce("Sum", dy, 0)]
+
+
 PATTERNS: Tuple[Callable, ...] = (
     softmax, log_softmax, layer_norm, rms_norm, batch_norm_training, batch_norm_inference_relu,
     instance_norm, l2_normalize, sigmoid_cross_entropy_mean, softmax_cross_entropy, focal_loss,
@@ -259,6 +275,7 @@ PATTERNS: Tuple[Callable, ...] = (
     masked_softmax, log_sum_exp, cosine_similarity, layer_norm_backward, softmax_backward,
     sigmoid_cross_entropy_backward, abs_reduce_sum_columns, mean_square_error, gelu_erf_bias,
     transposed_sum, joined_columns, every_second_row_backwards, padded_scaled,
+    row_and_column_sums, softmax_cross_entropy_mean, layer_norm_parameters_backward,
 )
 
 
