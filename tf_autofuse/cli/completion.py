@@ -23,7 +23,9 @@ _ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
 
 _EXAMPLES = """examples:
   tf-autofuse completion bash >> ~/.bashrc
-  source <(tf-autofuse completion zsh)"""
+  source <(tf-autofuse completion zsh)
+
+exit code: 0; 2 bad input."""
 
 
 def add_parser(commands: Any) -> None:
