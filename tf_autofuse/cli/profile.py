@@ -128,7 +128,7 @@ def copy_speed() -> float:
     """Bytes per microsecond, read and written, of a plain copy on one core of this machine."""
     import numpy as np
 
-    source = np.ones(1 << 25, np.uint8)
+    source: np.ndarray = np.ones(1 << 25, np.uint8)
     target = np.empty_like(source)
     best = float("inf")
     for _ in range(5):

@@ -138,8 +138,8 @@ def move(
     """A moved load as an array over `axes` (1 where it does not vary), in memory form; it reads
     nothing where one of `guards` is false. `places` are coordinates along axes."""
     flat = np.ascontiguousarray(array).reshape(-1)
-    where = np.full([1] * len(axes), row[len(axes)], np.int64)
-    there = np.ones([1] * len(axes), bool)
+    where: np.ndarray = np.full([1] * len(axes), row[len(axes)], np.int64)
+    there: np.ndarray = np.ones([1] * len(axes), bool)
     for at, axis in enumerate(axes):
         if axis in load.walked:
             points = np.arange(sizes[axis])

@@ -293,7 +293,7 @@ def _global_memory(sizes: Sequence[int]) -> Tuple[np.ndarray, List[int]]:
         position += _SYSTEM_WORKSPACE if index == len(sizes) - 1 else 0
         starts.append(position)
         position += -(-size // _GAP) * _GAP + _GAP
-    memory = np.full(position + _GAP, _UNWRITTEN, np.uint8)
+    memory: np.ndarray = np.full(position + _GAP, _UNWRITTEN, np.uint8)
     skip = -memory.ctypes.data % _GAP
     return memory[skip:], starts
 
