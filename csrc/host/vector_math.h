@@ -127,7 +127,8 @@ AF_INLINE double math_rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 AF_INLINE float math_abs(float x) { return __builtin_fabsf(x); }
 AF_INLINE double math_abs(double x) { return __builtin_fabs(x); }
 
-/* Gradients of a result y and the incoming gradient dy; in double, with one rounding, but for two. */
+/* Gradients of a result y and the incoming gradient dy; in double, with one rounding, but for two.
+ */
 AF_INLINE double mul_no_nan(double a, double b) { return b == 0.0 ? 0.0 : a * b; }
 
 AF_INLINE double math_tanh_grad(double y, double dy) { return dy * (1.0 - y * y); }
