@@ -1,7 +1,8 @@
 """Which loop kernels the schedules can carry out, and how many bytes of global memory they move.
 
 A kernel is one or more loop nests (`kernel.nest`). A nest walks one set of axes, several times if
-need be: all its reductions run over the same axes, and what they give may be used again along
+need be: its reductions run over the same axes, or take their part of each row as it comes
+(`kernel.cross`), or wait for a later stage (`kernel.stage`); what they give may be used again along
 those axes (softmax, layer norm). Everything else raises `Unsupported`.
 """
 from __future__ import annotations

@@ -30,7 +30,7 @@ CODES: Dict[str, str] = {
     "SIZE_UNKNOWN": "A dim has a size that only the run time knows and no input has.",
     "RESHAPE": "A reshape merges or splits dims, or a tile repeats one.",
     "VIEW": "Only the dims change; the tensor is also used elsewhere, so nothing is saved.",
-    "REDUCE_AXES": "Two reductions run over different axes.",
+    "REDUCE_AXES": "Reductions over different axes need more stages than a kernel has here.",
     "REDUCE_DOMAIN": "A reduction runs over less than the whole loop.",
     "REDUCE_BROADCAST": "A reduction runs over an axis its operand is constant along.",
     "RECOMPUTE": "A costly operation would be repeated for every broadcast row.",
