@@ -169,6 +169,9 @@ STAGES = [
 def test_stages_need_cores_that_wait_for_each_other(code, operators, infos):
     kernel, nests = check(lowered(operators, infos).kernel)
     assert [nest.stage for nest in nests] == [0, 1] and len(kernel.temps) == 1
+    text = print_loop(kernel)
+    assert "load temp0 [" in text and "store temp0 [" in text
+    assert print_loop(parse_loop(text)) == text and parse_loop(text).temps == kernel.temps
     flags.set_overrides("--soc=Ascend310P")
     try:
         assert refusal(operators, infos) == code

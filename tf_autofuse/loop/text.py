@@ -35,20 +35,27 @@ def print_loop(kernel: LoopKernel, comments: bool = False) -> str:
     lines += ["  interval %d|%d" % item for item in kernel.intervals]
     for value in kernel.body:
         note = "  # " + value.origin if comments and value.origin else ""
-        lines.append("  %%%s = %s%s" % (value.name, _print_value(value), note))
+        lines.append("  %%%s = %s%s" % (value.name, _print_value(value, kernel), note))
     for store in kernel.stores:
         stage = " stage %d" % store.stage if store.stage else ""
-        lines.append("  store out%d %s %%%s%s" % (store.output, print_dims(store.dims),
-                                                  store.value, stage))
+        lines.append("  store %s %s %%%s%s" % (
+            _print_place("out", store.output, len(kernel.outputs)), print_dims(store.dims),
+            store.value, stage))
     return "\n".join(lines + ["}"]) + "\n"
 
 
-def _print_value(value: Value) -> str:
+def _print_place(word: str, number: int, count: int) -> str:
+    """Temporaries are numbered behind the inputs where they are read, the outputs where written."""
+    return "%s%d" % ((word, number) if number < count else ("temp", number - count))
+
+
+def _print_value(value: Value, kernel: LoopKernel) -> str:
     if isinstance(value, Load):
         moved = " moved" if value.moved else ""
         moved += " at " + " ".join("%s=%%%s" % pair for pair in value.at) if value.at else ""
         moved += " when " + " ".join("%" + name for name in value.when) if value.when else ""
-        return "load in%d %s%s : %s" % (value.input, print_dims(value.dims), moved, value.dtype)
+        return "load %s %s%s : %s" % (_print_place("in", value.input, len(kernel.inputs)),
+                                      print_dims(value.dims), moved, value.dtype)
     if isinstance(value, Const):
         return "const %r : %s" % (value.value, value.dtype)
     if isinstance(value, Index):
@@ -97,13 +104,24 @@ def parse_loop(text: str) -> LoopKernel:
         elif line.startswith("interval "):
             intervals.append(_guarded(_parse_interval, line, number))
         elif line.startswith("store "):
+            line = _numbered("store ", "out", len(outputs), line)
             stores.append(_guarded(_parse_store, line, number))
         else:
+            line = _numbered(" load ", "in", len(inputs), line)
             body.append(_in_order(_guarded(_parse_value, line, number), axes, body))
     return LoopKernel(
         tuple(inputs), tuple(outputs), axes, tuple(body), tuple(stores), tuple(fixed),
         tuple(intervals), tuple(temps),
     )
+
+
+def _numbered(before: str, word: str, count: int, line: str) -> str:
+    """A line that names a temporary, with its number among the inputs or outputs."""
+    found = re.search(before + r"temp(\d{1,4}) ", line)
+    if not found:
+        return line
+    return line.replace(found.group().strip(),
+                        "%s%s%d" % (before.lstrip(), word, count + int(found.group(1))), 1)
 
 
 def _guarded(parse: Callable, line: str, number: int) -> Any:
