@@ -1,7 +1,9 @@
 """Scripts as users have them, run by ``tf-autofuse run`` and by python: the numbers agree."""
 
+import contextlib
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -156,6 +158,10 @@ def test_lite_models_are_left_alone(tmp_path):
 
 
 def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    """Below the ports that the system gives away by itself: a worker takes seconds to start."""
+    while True:
+        port = random.randrange(10000, 30000)
+        with socket.socket() as listener:
+            with contextlib.suppress(OSError):
+                listener.bind(("127.0.0.1", port))
+                return port
