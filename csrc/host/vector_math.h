@@ -142,7 +142,11 @@ AF_INLINE double math_reciprocal_grad(double y, double dy) { return mul_no_nan(-
 /* Two roundings, where TensorFlow has three. */
 #if AF_HAS_FMA
 AF_INLINE float math_tanh_grad(float y, float dy) { return dy * fma_of(-y, y, 1.0f); }
-AF_INLINE float math_sigmoid_grad(float y, float dy) { return dy * fma_of(-y, y, y); }
+/* Of an infinite y the sum would be NaN. */
+AF_INLINE float math_sigmoid_grad(float y, float dy) {
+  const float product = y * (1.0f - y);
+  return dy * (math_abs(y) < 1e18f ? fma_of(-y, y, y) : product);
+}
 #else
 AF_INLINE float math_tanh_grad(float y, float dy) {
   return (float)math_tanh_grad((double)y, (double)dy);
