@@ -15,7 +15,7 @@ import tf_autofuse  # noqa: E402
 from tf_autofuse.autofuse import later  # noqa: E402
 from tf_autofuse.build import background  # noqa: E402
 from tf_autofuse.errors import BuildError  # noqa: E402
-from tf_autofuse.frontend.tensorflow import optimizer  # noqa: E402
+from tf_autofuse.frontend.tensorflow import exporter, optimizer  # noqa: E402
 from tf_autofuse.report.model import RECORDER  # noqa: E402
 
 pytestmark = pytest.mark.e2e
@@ -107,6 +107,16 @@ def test_a_failing_build_leaves_the_model_running(fusing, monkeypatch):
     assert calls() == 0
     unfused = tf_autofuse.report().unfused
     assert any(entry.code == "BUILD" and "compiler is broken" in entry.reason for entry in unfused)
+
+
+def test_a_kernel_that_is_there_before_its_graph_is_written(fusing, monkeypatch):
+    monkeypatch.setattr(exporter, "file_digest", lambda path: "")
+    model = Model()
+    model.run()
+    assert background.wait_for_all(SECONDS)
+    before = calls()
+    model.run()
+    assert calls() > before
 
 
 def test_cached_kernels_are_used_at_once(fusing):

@@ -36,8 +36,10 @@ def make_choice(fused: Any, live: Any, record: ImportRecord) -> Choice:
     node = node_def_pb2.NodeDef()
     node.CopyFrom(fused)
     node.op = op_types.CHOICE_OP
-    for key in ("kernel_key", "host_library"):
-        del node.attr[key]
+    # A digest is there when the kernel was built while the graph was written.
+    for key in ("kernel_key", "host_library", "host_digest"):
+        if key in node.attr:
+            del node.attr[key]
     node.attr["ticket"].s = live.get_attr("ticket").encode("utf-8")
     functions = [_plain(fused, live, record), _fused(fused)]
     for attr, function in zip(("plain", "fused"), functions):
