@@ -104,7 +104,7 @@ class _Encoder:
 
 
 def _sized(data: bytes) -> bytes:
-    return _varint(len(data)) + data
+    return varint(len(data)) + data
 
 
 def _fields(descriptor: Any, made: Dict[str, _Fields]) -> _Fields:
@@ -134,10 +134,11 @@ def is_repeated(field: Any) -> bool:
 def _tag(field: Any) -> bytes:
     wire_type = {Field.TYPE_FLOAT: 5, Field.TYPE_STRING: 2, Field.TYPE_BYTES: 2}
     is_message = field.message_type is not None
-    return _varint(field.number << 3 | (2 if is_message else wire_type.get(field.type, 0)))
+    return varint(field.number << 3 | (2 if is_message else wire_type.get(field.type, 0)))
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
+    """A number as protobuf writes it; a negative one in 64 bits."""
     if 0 <= value < 128:
         return _SMALL[value]
     value &= (1 << 64) - 1
@@ -155,7 +156,7 @@ _SMALL = [bytes([value]) for value in range(128)]
 def _scalar(field: Any) -> Optional[Callable[[str], bytes]]:
     """A function from the text of a value to its bytes; None for messages."""
     if field.enum_type is not None:
-        return {v.name: _varint(v.number) for v in field.enum_type.values}.__getitem__
+        return {v.name: varint(v.number) for v in field.enum_type.values}.__getitem__
     return _SCALARS.get(field.type)
 
 
@@ -163,7 +164,7 @@ def _integer(least: int, most: int) -> Callable[[str], bytes]:
     def read(text: str) -> bytes:
         if _INTEGER.match(text) is None or not least <= int(text) <= most:
             raise NotPlain
-        return _varint(int(text))
+        return varint(int(text))
 
     return read
 

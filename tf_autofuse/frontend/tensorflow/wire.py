@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, List, Sequence, Tuple
 
 from tf_autofuse.errors import IRError
+from tf_autofuse.ge.plaintext import varint
 
 NODE_FIELD = 1  # GraphDef.node
 LIBRARY_FIELD = 2  # GraphDef.library
@@ -52,7 +53,7 @@ def join(nodes: List[bytes], rest: bytes) -> bytes:
     """The GraphDef of these NodeDefs and other fields."""
     parts: List[bytes] = []
     for node in nodes:
-        parts += (b"\x0a", _encode_varint(len(node)), node)
+        parts += (b"\x0a", varint(len(node)), node)
     return b"".join(parts) + rest
 
 
@@ -61,8 +62,8 @@ def library(functions: Sequence[Any]) -> bytes:
     field = b""
     for function in functions:
         raw = function.SerializeToString()
-        field += b"\x0a" + _encode_varint(len(raw)) + raw
-    return b"\x12" + _encode_varint(len(field)) + field if field else b""
+        field += b"\x0a" + varint(len(raw)) + raw
+    return b"\x12" + varint(len(field)) + field if field else b""
 
 
 def _skip(data: bytes, position: int, wire_type: int) -> Tuple[int, int]:
@@ -88,15 +89,6 @@ def _varint(data: bytes, position: int) -> Tuple[int, int]:
             return value, position
         shift += 7
     raise _damaged(position)
-
-
-def _encode_varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def _damaged(position: int) -> IRError:
