@@ -7,7 +7,7 @@ which no other core may write to: `TaskGroup` says how many tasks must stay on o
 """
 from __future__ import annotations
 
-from tf_autofuse.codegen.ascendc_move_text import PLACED_HEAD
+from tf_autofuse.codegen.ascendc_move_text import INSIDE_HEAD, PLACED_HEAD
 
 _LOAD_FEW = """\
 // Elements [first, last) of dst from those of src by the scalar unit.
@@ -164,22 +164,7 @@ __aicore__ inline void LoadLines(const AscendC::LocalTensor<T>& dst,
   for (uint32_t r = 0; r < rows; ++r) LoadRow(dst[r * pitch], gm[at + r * line], cols);
 }
 """
-_LOAD_INSIDE = """\
-// As LoadLines, but only rows [top, bottom) and columns [left, right) are there; zeros stand in the
-// place of the others.
-template <typename T>
-__aicore__ inline void LoadInside(const AscendC::LocalTensor<T>& dst,
-                                  const AscendC::GlobalTensor<T>& gm, int64_t at, uint32_t rows,
-                                  uint32_t cols, uint32_t pitch, int64_t line, int64_t top,
-                                  int64_t bottom, int64_t left, int64_t right) {
-  constexpr uint32_t kBlock = %(block)d / sizeof(T);
-  if (top > 0 || left > 0 || bottom < rows || right < cols) {
-    const uint32_t bytes = rows > 1 ? rows * pitch * sizeof(T) : cols * sizeof(T);
-    AscendC::Duplicate(dst.template ReinterpretCast<uint16_t>(), static_cast<uint16_t>(0),
-                       RoundUp(bytes, %(block)d) / 2);
-    Sync<AscendC::HardEvent::V_MTE2>();
-  }
-  if (top >= bottom || left >= right) return;
+_LOAD_INSIDE = INSIDE_HEAD + """\
   const int64_t start = Smaller(RoundUp(left, kBlock), right);
   for (int64_t r = top; r < bottom; ++r) {
     if (left < start) LoadFew(dst[r * pitch], gm[at + r * line], left, start);

@@ -20,7 +20,23 @@ __aicore__ inline void LoadLines(const AscendC::LocalTensor<T>& dst,
   for (uint32_t r = 0; r < rows; ++r) LoadRow(dst[r * pitch], gm[at + r * line], cols);
 }
 """
-_LOAD_INSIDE = """\
+# Zeros all over a tile of which a part is not there.
+_ZERO_TILE = """\
+    const uint32_t bytes = rows > 1 ? rows * pitch * sizeof(T) : cols * sizeof(T);
+    AscendC::Duplicate(dst.template ReinterpretCast<uint16_t>(), static_cast<uint16_t>(0),
+                       RoundUp(bytes, %(block)d) / 2);
+    Sync<AscendC::HardEvent::V_MTE2>();
+  }
+"""
+# Columns [left, right) with what fills the blocks at both ends.
+_PAD_TO_BLOCKS = """\
+  const uint32_t count = right - left;
+  const uint8_t before = left %% kBlock;
+  const uint8_t behind = (kBlock - (before + count) %% kBlock) %% kBlock;
+  const AscendC::DataCopyPadExtParams<T> pad{true, before, behind, T()};
+  const uint32_t bytes = count * sizeof(T);
+"""
+INSIDE_HEAD = """\
 // As LoadLines, but only rows [top, bottom) and columns [left, right) are there; zeros stand in the
 // place of the others.
 template <typename T>
@@ -30,17 +46,10 @@ __aicore__ inline void LoadInside(const AscendC::LocalTensor<T>& dst,
                                   int64_t bottom, int64_t left, int64_t right) {
   constexpr uint32_t kBlock = %(block)d / sizeof(T);
   if (top > 0 || left > 0 || bottom < rows || right < cols) {
-    const uint32_t bytes = rows > 1 ? rows * pitch * sizeof(T) : cols * sizeof(T);
-    AscendC::Duplicate(dst.template ReinterpretCast<uint16_t>(), static_cast<uint16_t>(0),
-                       RoundUp(bytes, %(block)d) / 2);
-    Sync<AscendC::HardEvent::V_MTE2>();
-  }
+""" + _ZERO_TILE + """\
   if (top >= bottom || left >= right) return;
-  const uint32_t count = right - left;
-  const uint8_t before = left %% kBlock;
-  const uint8_t behind = (kBlock - (before + count) %% kBlock) %% kBlock;
-  const AscendC::DataCopyPadExtParams<T> pad{true, before, behind, T()};
-  const uint32_t bytes = count * sizeof(T);
+"""
+_LOAD_INSIDE = INSIDE_HEAD + _PAD_TO_BLOCKS + """\
   for (int64_t r = top; r < bottom; ++r) {
     AscendC::DataCopyPad(dst[r * pitch + left - before], gm[at + r * line + left],
                          AscendC::DataCopyExtParams{1, bytes, 0, 0, 0}, pad);
@@ -64,19 +73,10 @@ __aicore__ inline void LoadPlaced(const AscendC::LocalTensor<T>& dst,
     whole = whole && place >= 0 && place < size;
   }
   if (!whole) {
-    const uint32_t bytes = rows > 1 ? rows * pitch * sizeof(T) : cols * sizeof(T);
-    AscendC::Duplicate(dst.template ReinterpretCast<uint16_t>(), static_cast<uint16_t>(0),
-                       RoundUp(bytes, %(block)d) / 2);
-    Sync<AscendC::HardEvent::V_MTE2>();
-  }
+""" + _ZERO_TILE + """\
   if (left >= right) return;
 """
-_LOAD_PLACED = PLACED_HEAD + """\
-  const uint32_t count = right - left;
-  const uint8_t before = left %% kBlock;
-  const uint8_t behind = (kBlock - (before + count) %% kBlock) %% kBlock;
-  const AscendC::DataCopyPadExtParams<T> pad{true, before, behind, T()};
-  const uint32_t bytes = count * sizeof(T);
+_LOAD_PLACED = PLACED_HEAD + _PAD_TO_BLOCKS + """\
   for (int64_t r = top; r < bottom; ++r) {
     const int64_t place = places.GetValue(first + r * following);
     if (place < 0 || place >= size) continue;
