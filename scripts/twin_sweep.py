@@ -131,7 +131,7 @@ def _case_jobs(options: argparse.Namespace) -> List[Job]:
 def _is_kernel_on(chip: str, found: Case) -> bool:
     """Whether a case is for the chip: stages need cores that wait for each other."""
     loop = found.lowered.kernel
-    return PLATFORMS[chip].sync_cycles > 0 or staged(loop) is loop
+    return PLATFORMS[chip].has_sync or staged(loop) is loop
 
 
 def _make_case(found: Case, chip: str) -> Tuple[AscendCSource, Callable]:

@@ -136,6 +136,11 @@ class Platform:
     sync_cycles: float = 3700
 
     @property
+    def has_sync(self) -> bool:
+        """Whether the cores of a kernel can wait for each other."""
+        return self.sync_cycles > 0
+
+    @property
     def l2_served_bytes(self) -> int:
         """Largest operand that is taken to be in L2 when several cores ask for it: a quarter of L2,
         so that it stays there among the tensors that only pass through [guess]."""

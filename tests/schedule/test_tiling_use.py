@@ -43,7 +43,7 @@ def large_tilings(chip):
                 units = t.tasks * t.parts
                 waves = -(-units // chip.vector_cores)
                 program = variants[t.variant]
-                free = not program.nest.reduced or chip.sync_cycles > 0
+                free = not program.nest.reduced or chip.has_sync
                 yield (units / float(waves * chip.vector_cores), ub_share(program, t, chip), free,
                        name, shape)
 

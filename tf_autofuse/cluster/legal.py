@@ -18,9 +18,7 @@ from tf_autofuse.kernel.stage import staged
 from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Param, Reduce, Value
 from tf_autofuse.loop.ops import HEAVY
 from tf_autofuse.platforms import platform
-
-MAX_NESTS = 4
-"""Loop nests that the tiling of one kernel can choose variants for."""
+from tf_autofuse.schedule import MAX_NESTS
 
 MAX_TEMPS = 16
 """Values that go from stage to stage: the host's tiling says of each where it lies."""
@@ -31,7 +29,7 @@ def check(kernel: LoopKernel) -> Tuple[LoopKernel, Tuple[Nest, ...]]:
     Unsupported, with a code and a sentence, when no schedule fits."""
     if not kernel.inputs:
         raise Unsupported("computes a constant", node=kernel.body[-1].origin, code="CONSTANT")
-    if platform(flags.current().soc).sync_cycles > 0:
+    if platform(flags.current().soc).has_sync:
         kernel = staged(kernel)
     try:
         nests = build_nests(kernel)

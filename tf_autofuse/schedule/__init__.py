@@ -16,6 +16,7 @@ from tf_autofuse.schedule.program import build_program, variants_of
 from tf_autofuse.tiling import check_fits, fits
 
 MAX_NESTS = 4
+"""Loop nests that the tiling of one kernel can choose variants for."""
 MAX_KEYS = 12
 """Most combinations of the variants of all nests: each is a tiling key, compiled on its own."""
 
@@ -27,7 +28,7 @@ def schedule(loop: LoopKernel, platform: Union[str, Platform] = "Ascend910B") ->
     ScheduleError, naming the value, when the chip or the templates cannot do it.
     """
     chip = find_platform(platform) if isinstance(platform, str) else platform
-    loop = staged(loop) if chip.sync_cycles > 0 else loop
+    loop = staged(loop) if chip.has_sync else loop
     try:
         programs = _programs(loop, build_nests(loop), chip)
     except ScheduleError as error:
@@ -52,7 +53,7 @@ def _programs(loop: LoopKernel, nests: Tuple[Nest, ...], chip: Platform) -> Tupl
             raise ScheduleError("no vector form of %s on %s" % (param.dtype, chip.name),
                                 node=param.name,
                                 stage="schedule")
-    variants = [variants_of(nest, chip.sync_cycles > 0) for nest in nests]
+    variants = [variants_of(nest, chip.has_sync) for nest in nests]
     while _count(variants) > MAX_KEYS:
         longest = max(range(len(variants)), key=lambda i: len(variants[i]))
         variants[longest] = variants[longest][:-1]
