@@ -37,6 +37,16 @@ def main():
     dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(24).repeat(4)
     losses = [float(step(*batch)) for batch in strategy.experimental_distribute_dataset(dataset)]
     print(json.dumps({"workers": strategy.num_replicas_in_sync, "loss": losses}))
+    close_pools(strategy.extended)
+
+
+def close_pools(extended):
+    """TensorFlow 2.6 leaves threads in pools; one that still tidies up at exit aborts Python."""
+    for ops in (extended._cross_device_ops, extended._host_cross_device_ops):
+        pool = getattr(ops, "_pool", None)
+        if pool is not None:
+            pool.close()
+            pool.join()
 
 
 main()
