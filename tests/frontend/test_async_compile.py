@@ -4,10 +4,10 @@ import os
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
+from processes import is_running, wait_for
 
 tf = pytest.importorskip("tensorflow")
 
@@ -142,15 +142,6 @@ print(len(tf_autofuse.report().kernels), "kernels")
 """
 
 
-def is_running(pid):
-    """Not a zombie: whoever inherits those may take its time."""
-    try:
-        with open("/proc/%s/cmdline" % pid) as file:
-            return bool(file.read())
-    except OSError:
-        return False
-
-
 def test_exit_does_not_wait_and_leaves_no_compiler(tmp_path):
     started = tmp_path / "started"
     compiler = tmp_path / "g++"
@@ -170,8 +161,5 @@ def test_exit_does_not_wait_and_leaves_no_compiler(tmp_path):
     assert done.returncode == 0 and b"28.0\n1 kernels" in done.stdout
     if not started.exists():  # the process was faster than the start of its compiler
         return
-    deadline = time.monotonic() + 20
     compilers = started.read_text().split()
-    while any(map(is_running, compilers)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(is_running, compilers))
+    wait_for(lambda: not any(map(is_running, compilers)))

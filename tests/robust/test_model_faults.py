@@ -251,7 +251,7 @@ def on_a_thread():
 @pytest.fixture()
 def interrupted(own_cache, fake_compiler):
     """The first compiler hangs, and the user presses Ctrl-C as soon as it runs."""
-    fake_compiler("touch {}; sleep 60".format(own_cache / "started"))
+    fake_compiler("touch {}; sleep 600".format(own_cache / "started"))
 
     over = threading.Event()
 
@@ -278,7 +278,7 @@ def test_an_interrupt_while_kernels_are_built(way, own_cache, monkeypatch):
     with pytest.raises(KeyboardInterrupt) as raised:
         way()
         time.sleep(1)  # a moment for the exception that was on its way
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 100
     assert raised.value.__context__ is None
     assert children() == [] and remains(own_cache) == []
     # Nothing has failed: in a notebook the next try starts anew.
