@@ -30,9 +30,9 @@ from sweep.clusters import random_cases  # noqa: E402
 from sweep.patterns import PATTERNS, Case, case  # noqa: E402
 from sweep.runner import SHAPES, Outcome, Sweep  # noqa: E402
 
+from tf_autofuse.cluster.legal import check  # noqa: E402
 from tf_autofuse.codegen.ascendc import AscendCSource, print_ascendc  # noqa: E402
-from tf_autofuse.errors import AutofuseError  # noqa: E402
-from tf_autofuse.kernel.stage import staged  # noqa: E402
+from tf_autofuse.errors import AutofuseError, Unsupported  # noqa: E402
 from tf_autofuse.kernel.text import parse_kernel  # noqa: E402
 from tf_autofuse.platforms import PLATFORMS  # noqa: E402
 from tf_autofuse.platforms import platform as find_platform  # noqa: E402
@@ -129,9 +129,12 @@ def _case_jobs(options: argparse.Namespace) -> List[Job]:
 
 
 def _is_kernel_on(chip: str, found: Case) -> bool:
-    """Whether a case is for the chip: stages need cores that wait for each other."""
-    loop = found.lowered.kernel
-    return PLATFORMS[chip].has_sync or staged(loop) is loop
+    """Whether a case is one kernel on the chip: stages need cores that wait for each other."""
+    try:
+        check(found.lowered.kernel, chip)
+    except Unsupported:
+        return False
+    return True
 
 
 def _make_case(found: Case, chip: str) -> Tuple[AscendCSource, Callable]:

@@ -197,6 +197,23 @@ def test_refusals_say_why(loop, reason):
         schedule(loop)
 
 
+@pytest.mark.parametrize("lines, reason", [
+    # The sum of a vector that does not lie along the rows that it is taken to
+    (("%0 = load in0 [m0] : float32", "%1 = load in1 [m0, m1] : float32",
+      "%2 = reduce.sum %0 over m0 : float32 []", "%3 = mul %1 %2 : float32 [m0, m1]",
+      "store out0 [m0, m1] %3"), "reduces a value smaller than the loop"),
+    # A row of a tile that is reduced to columns
+    (("%0 = load in0 [m0] : float32", "%1 = load in1 [m0, m1] : float32",
+      "%2 = reduce.sum %1 over m1 : float32 [m0]", "%3 = reduce.sum %2 over m0 : float32 []",
+      "%4 = mul %0 %3 : float32 [m0]", "store out0 [m0] %4"), "reductions over different axes"),
+])
+def test_what_takes_several_stages_is_refused_where_cores_cannot_wait(lines, reason):
+    loop = samples.kernel(["float32"] * 2, ["float32"], "m0 m1", *lines)
+    assert schedule(loop, "Ascend910B").programs
+    with pytest.raises(ScheduleError, match=reason):
+        schedule(loop, "Ascend310P")
+
+
 def test_unknown_platform_lists_the_known():
     with pytest.raises(ScheduleError, match="known: .*; did you mean Ascend910B"):
         platform("Ascend910b")

@@ -13,9 +13,9 @@ import numpy as np
 
 from tf_autofuse import flags
 from tf_autofuse.errors import ScheduleError, Unsupported
-from tf_autofuse.kernel.nest import Nest, build_nests, needed
+from tf_autofuse.kernel.nest import Nest, build_nests, misfit, needed
 from tf_autofuse.kernel.stage import staged
-from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Param, Reduce, Value
+from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Param, Reduce
 from tf_autofuse.loop.ops import HEAVY
 from tf_autofuse.platforms import platform
 from tf_autofuse.schedule import MAX_NESTS
@@ -24,12 +24,12 @@ MAX_TEMPS = 16
 """Values that go from stage to stage: the host's tiling says of each where it lies."""
 
 
-def check(kernel: LoopKernel) -> Tuple[LoopKernel, Tuple[Nest, ...]]:
-    """`kernel` in stages, if the cores of the chip can wait for each other, and its nests;
-    Unsupported, with a code and a sentence, when no schedule fits."""
+def check(kernel: LoopKernel, soc: str = "") -> Tuple[LoopKernel, Tuple[Nest, ...]]:
+    """`kernel` in stages, if the cores of the chip (that of the flags, or `soc`) can wait for each
+    other, and its nests; Unsupported, with a code and a sentence, when no schedule fits."""
     if not kernel.inputs:
         raise Unsupported("computes a constant", node=kernel.body[-1].origin, code="CONSTANT")
-    if platform(flags.current().soc).has_sync:
+    if platform(soc or flags.current().soc).has_sync:
         kernel = staged(kernel)
     try:
         nests = build_nests(kernel)
@@ -52,28 +52,16 @@ def _origin(kernel: LoopKernel, name: str) -> str:
 
 
 def _check_nest(kernel: LoopKernel, nest: Nest) -> None:
-    stores = [kernel.stores[n] for step in nest.passes for n in step.stores + step.after]
-    crosses = [kernel.stores[n] for step in nest.passes for n in step.crosses]
-    by_name = {value.name: value for value in kernel.body}
-    for store in stores:
-        value = by_name[store.value]
-        if set(store.axes) not in (set(nest.kept), set(nest.axes)):
-            raise Unsupported("an output is smaller than the loop", node=value.origin,
-                              code="OUTPUT_DOMAIN")
+    found = misfit(kernel, nest)
+    if found is not None:
+        raise Unsupported(found.message, node=_origin(kernel, found.node), code=found.code)
+    numbers = [n for step in nest.passes for n in step.stores + step.after + step.crosses]
     after: Set[str] = set()
-    for value in needed(kernel, [store.value for store in stores + crosses]):
-        if isinstance(value, Reduce):
-            _check_reduce(nest, value, by_name[value.operand])
+    for value in needed(kernel, [kernel.stores[n].value for n in numbers]):
         if isinstance(value, Reduce) or any(name in after for name in value.args):
             after.add(value.name)
         elif isinstance(value, Map) and value.op in HEAVY:
             _check_heavy(nest, value)
-
-
-def _check_reduce(nest: Nest, value: Reduce, operand: Value) -> None:
-    if set(operand.axes) != set(nest.axes):
-        raise Unsupported("reduces a value smaller than the loop", node=value.origin,
-                          code="REDUCE_DOMAIN")
 
 
 def _check_heavy(nest: Nest, value: Map) -> None:

@@ -8,7 +8,7 @@ needs again over the reduced axes is computed again from the inputs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, FrozenSet, Iterable, List, Optional, Tuple, Union
+from typing import Dict, FrozenSet, Iterable, List, NamedTuple, Optional, Tuple, Union
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Reduce, Store, Value, unit_axis
@@ -178,6 +178,29 @@ def _build_nest(loop: LoopKernel, key: _Key, stores: List[int]) -> Nest:
 def _is_partial(loop: LoopKernel, name: str) -> bool:
     value = loop.value(name)
     return isinstance(value, Reduce) and value.partial
+
+
+class Misfit(NamedTuple):
+    """Why a nest cannot find what it shall: a code of `cluster.reasons`, a sentence, the value."""
+
+    code: str
+    message: str
+    node: str
+
+
+def misfit(loop: LoopKernel, nest: Nest) -> Optional[Misfit]:
+    """What a nest would have to walk other axes for: an output that lies along neither its kept nor
+    all its axes, or a reduction of a value that lacks one. None for a nest that can be built."""
+    stores = [loop.stores[n] for step in nest.passes for n in step.stores + step.after]
+    crosses = [loop.stores[n] for step in nest.passes for n in step.crosses]
+    for store in stores:
+        if set(store.axes) not in (set(nest.kept), set(nest.axes)):
+            return Misfit("OUTPUT_DOMAIN", "an output is smaller than the loop", store.value)
+    by_name = {value.name: value for value in loop.body}
+    for value in needed(loop, [store.value for store in stores + crosses]):
+        if isinstance(value, Reduce) and set(by_name[value.operand].axes) != set(nest.axes):
+            return Misfit("REDUCE_DOMAIN", "reduces a value smaller than the loop", value.name)
+    return None
 
 
 @dataclass(frozen=True)

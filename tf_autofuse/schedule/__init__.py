@@ -6,7 +6,7 @@ from typing import List, Sequence, Tuple, Union
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import Compute, Kernel, Program, walk_steps
-from tf_autofuse.kernel.nest import Nest, build_nests
+from tf_autofuse.kernel.nest import Nest, build_nests, misfit
 from tf_autofuse.kernel.stage import staged
 from tf_autofuse.loop.ir import LoopKernel, renamed
 from tf_autofuse.platforms import Platform
@@ -53,6 +53,9 @@ def _programs(loop: LoopKernel, nests: Tuple[Nest, ...], chip: Platform) -> Tupl
             raise ScheduleError("no vector form of %s on %s" % (param.dtype, chip.name),
                                 node=param.name,
                                 stage="schedule")
+    for found in (misfit(loop, nest) for nest in nests):
+        if found is not None:
+            raise ScheduleError(found.message, node=found.node, stage="schedule")
     variants = [variants_of(nest, chip.has_sync) for nest in nests]
     while _count(variants) > MAX_KEYS:
         longest = max(range(len(variants)), key=lambda i: len(variants[i]))
