@@ -9,7 +9,7 @@ from typing import List, Optional, Set, Tuple, Union
 from tf_autofuse.codegen.ascendc_helpers import print_helpers
 from tf_autofuse.codegen.ascendc_nest import NestClass
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.ir import SPLIT_VARIANTS, Kernel, Program
+from tf_autofuse.kernel.ir import Kernel, Program, Sync
 from tf_autofuse.kernel.layout import MOVED
 from tf_autofuse.loop.text import print_loop
 from tf_autofuse.platforms import Platform
@@ -121,7 +121,7 @@ def _entry(kernel: Kernel, name: str, struct: str, target: str, static: Optional
     keys = key_variants(kernel)
     keys = keys if static is None else [keys[static.key]]
     names, mixed = _names(kernel), any(
-        p.variant in SPLIT_VARIANTS or p.nest.stage for ps in keys for p in ps)
+        p.nest.stage or any(isinstance(step, Sync) for step in p.steps) for ps in keys for p in ps)
     params = ["GM_ADDR " + n for n in names + ["workspace"]]
     if target == "op":
         params.append("GM_ADDR tiling")

@@ -36,7 +36,7 @@ def print_host(kernel: Kernel) -> str:
 
     Raises ScheduleError for an operation that has no CPU form.
     """
-    return print_nests(kernel.loop, kernel.nests)
+    return print_nests(kernel.loop, build_nests(kernel.loop))
 
 
 def print_nests(loop: LoopKernel, nests: Sequence[Nest]) -> str:

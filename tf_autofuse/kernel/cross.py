@@ -11,7 +11,7 @@ a partial result for its share of the rows, which a later stage adds up.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Dict, FrozenSet, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, FrozenSet, Iterable, List, NamedTuple, Optional, Tuple
 
 from tf_autofuse.loop.ir import PARTS, Dim, Load, LoopKernel, Param, Reduce, Store, Value
 
@@ -61,10 +61,16 @@ def cross(loop: LoopKernel) -> LoopKernel:
 
 def _taken(loop: LoopKernel, frame: Frame, reduces: List[Reduce],
            below: Dict[str, FrozenSet[str]]) -> Tuple[Reduce, ...]:
-    """Reductions of other frames that a nest of `frame` can take along, all of a frame or none."""
+    """Reductions of other frames that a nest of `frame` can take along, all of a frame or none.
+
+    What they and those of the nest wait for besides the nest is found in stages before it.
+    """
     own = {value.name for value in reduces if frame_of(loop, value) == frame}
-    if any(not below[name] <= own for name in own):
+    stage = stages(loop, below)
+    before = frozenset().union(*[below[name] for name in own]) - own
+    if any(below[name] & own for name in before) or len({stage[name] for name in own}) > 1:
         return ()
+    at = stage[min(own)]
     groups: Dict[Frame, List[Reduce]] = {}
     for value in reduces:
         other = frame_of(loop, value)
@@ -73,7 +79,26 @@ def _taken(loop: LoopKernel, frame: Frame, reduces: List[Reduce],
     return tuple(
         value for other, values in groups.items() for value in values
         if (other[1] > frame[1] or _crosses(loop, frame, other))
-        and all(below[one.name] <= own for one in values))
+        and all(below[one.name] <= own | before and one.name not in before
+                and _stage(loop, frame, below[one.name], stage) == at for one in values))
+
+
+def stages(loop: LoopKernel, below: Dict[str, FrozenSet[str]]) -> Dict[str, int]:
+    """The stage of each reduction: it comes after those of other frames that it waits for."""
+    found: Dict[str, int] = {}
+    for value in loop.body:
+        if isinstance(value, Reduce):
+            found[value.name] = _stage(loop, frame_of(loop, value), below[value.name], found)
+    return found
+
+
+def _stage(loop: LoopKernel, frame: Frame, waits_for: Iterable[str], found: Dict[str, int]) -> int:
+    stage = 0
+    for name in waits_for:
+        other = loop.value(name)
+        assert isinstance(other, Reduce)
+        stage = max(stage, found[name] + (frame_of(loop, other) != frame))
+    return stage
 
 
 def _crosses(loop: LoopKernel, frame: Frame, other: Frame) -> bool:

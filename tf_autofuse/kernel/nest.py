@@ -48,6 +48,11 @@ class Nest:
         return any(step.crosses for step in self.passes)
 
     @property
+    def stores(self) -> Tuple[int, ...]:
+        """All its stores, by number."""
+        return tuple(n for step in self.passes for n in step.stores + step.after + step.crosses)
+
+    @property
     def inner(self) -> str:
         """The last axis in memory order, the one vectors run along; empty for a scalar kernel."""
         return self.axes[-1] if self.axes else ""
@@ -119,7 +124,7 @@ def build_nests(loop: LoopKernel) -> Tuple[Nest, ...]:
                 if set(key[0] + key[1]) == set(store.axes) and key[2] == store.stage]
         key = host[0] if host else (_in_order(loop, store.axes), (), store.stage)
         groups.setdefault(key, []).append(number)
-    nests = [_build_nest(loop, key, stores) for key, stores in groups.items()]
+    nests = [build_nest(loop, *key, stores=stores) for key, stores in groups.items()]
     return tuple(sorted(nests, key=lambda nest: nest.stage))
 
 
@@ -152,8 +157,9 @@ def _in_order(loop: LoopKernel, axes: Iterable[str]) -> Tuple[str, ...]:
     return (PARTS,) * (PARTS in axes) + tuple(a for a in loop.sized_axes if a in axes)
 
 
-def _build_nest(loop: LoopKernel, key: _Key, stores: List[int]) -> Nest:
-    kept, reduced, stage = key
+def build_nest(loop: LoopKernel, kept: Tuple[str, ...], reduced: Tuple[str, ...], stage: int,
+               stores: List[int]) -> Nest:
+    """The nest of some stores of `loop`, by number."""
     level = levels(loop)
     crossing = [n for n in stores if _is_partial(loop, loop.stores[n].value)]
     stores = [n for n in stores if n not in crossing]
@@ -165,7 +171,7 @@ def _build_nest(loop: LoopKernel, key: _Key, stores: List[int]) -> Nest:
     for number in range(max(reach.values()) + 1):
         inside = [n for n in stores if reach[n] == number
                   and (not reduced or set(loop.stores[n].axes) & set(reduced))]
-        after = [n for n in stores if reach[n] == number + 1
+        after = [n for n in stores if reduced and max(reach[n], 1) == number + 1
                  and not set(loop.stores[n].axes) & set(reduced)]
         here = [v.name for v in reduces if level[v.name] == number + 1]
         crosses = [n for n in crossing if reach[n] == number]

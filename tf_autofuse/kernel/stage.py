@@ -73,6 +73,7 @@ class _Stager:
         for store in self.loop.stores:
             if not any(store in stores for stores in self.stores.values()):
                 self.stores.setdefault(self._host(frozenset(store.axes), 0), []).append(store)
+        self._join()
         self._find_temps()
         body: List[Value] = []
         stores: List[Store] = []
@@ -117,6 +118,26 @@ class _Stager:
         places = list(self.place.values()) + list(self.stores)
         fits = [place for place in places if place.domain == axes and place.stage >= stage]
         return min(fits, key=lambda p: p.stage) if fits else _Place((axes, frozenset()), stage)
+
+    def _join(self) -> None:
+        """Element-wise stores go to a nest that may keep their axes (see `kernel.join`) and reads
+        what they read."""
+        for guest in [place for place in self.stores if not place.frame[1]]:
+            kept = guest.frame[0]
+            for host in self.stores:
+                inner = [axis for axis in self.loop.axes if axis in host.domain][-1:]
+                fits = host.frame[0] == kept if host.frame[1] else (
+                    host.domain > kept and not kept.intersection(inner))
+                if (fits and host != guest and host.stage >= guest.stage
+                        and self._reads(host) & self._reads(guest)):
+                    self.stores[host] += self.stores.pop(guest)
+                    break
+
+    def _reads(self, place: _Place) -> FrozenSet[str]:
+        """What a nest loads: inputs, and what earlier nests have found."""
+        foreign = frozenset(self._foreign(place))
+        values = needed(self.loop, [store.value for store in self.stores[place]], foreign)
+        return foreign.union(value.name for value in values if isinstance(value, Load))
 
     # What goes through memory
 

@@ -33,10 +33,12 @@ from tf_autofuse.kernel.ir import (
     Sync,
     TileOf,
 )
+from tf_autofuse.kernel.join import join_nests
 from tf_autofuse.kernel.nest import Nest, build_nests
+from tf_autofuse.loop.ir import LoopKernel
 from tf_autofuse.loop.text import parse_dims, parse_loop, print_loop
 
-CODEGEN = 4
+CODEGEN = 5
 """Raised when printers or tilings change what equal kernel IR becomes: keys must change, too."""
 
 
@@ -125,13 +127,21 @@ def _parse_kernel(text: str) -> Kernel:
         raise IRError("line 1 cannot be read: no kernel", stage="kernel text")
     end = lines.index("}") + 1
     loop = parse_loop("\n".join(lines[1:end]))
-    nests = build_nests(loop)
+    nests = _nests(loop, lines[end:])
     rows = iter(enumerate(lines[end:], end + 1))
     programs: List[Program] = []
     for number, line in rows:
         if line.strip():
             programs.append(_parse_program(line, number, rows, nests))
     return Kernel(loop, head.group(1), tuple(programs))
+
+
+def _nests(loop: LoopKernel, lines: List[str]) -> Tuple[Nest, ...]:
+    """The nests of the programs in `lines`: joined ones, unless there are more programs."""
+    plain = build_nests(loop)
+    if any(line.startswith("program %d " % (len(plain) - 1)) for line in lines):
+        return plain
+    return join_nests(loop, plain)
 
 
 Rows = Iterator[Tuple[int, str]]

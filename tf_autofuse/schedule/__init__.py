@@ -6,6 +6,7 @@ from typing import List, Sequence, Tuple, Union
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import Compute, Kernel, Program, walk_steps
+from tf_autofuse.kernel.join import join_nests
 from tf_autofuse.kernel.nest import Nest, build_nests, misfit
 from tf_autofuse.kernel.stage import staged
 from tf_autofuse.loop.ir import LoopKernel, renamed
@@ -30,16 +31,30 @@ def schedule(loop: LoopKernel, platform: Union[str, Platform] = "Ascend910B") ->
     chip = find_platform(platform) if isinstance(platform, str) else platform
     loop = staged(loop) if chip.has_sync else loop
     try:
-        programs = _programs(loop, build_nests(loop), chip)
+        kernel = _scheduled(loop, chip)
     except ScheduleError as error:
         origins = [v.origin for v in loop.body if v.name == error.node and v.origin]
         if not origins:
             raise
         raise ScheduleError(error.message, node=origins[0], stage=error.stage) from None
     numbered = number_values(loop)
-    if numbered != loop:
-        programs = _programs(numbered, build_nests(numbered), chip)
-    kernel = Kernel(numbered, chip.name, programs)
+    return kernel if numbered == loop else _scheduled(numbered, chip)
+
+
+def _scheduled(loop: LoopKernel, chip: Platform) -> Kernel:
+    """The kernel with joined nests, if UB has room for these."""
+    plain = build_nests(loop)
+    joined = join_nests(loop, plain)
+    try:
+        return _kernel(loop, joined, chip)
+    except ScheduleError:
+        if joined == plain:
+            raise
+    return _kernel(loop, plain, chip)
+
+
+def _kernel(loop: LoopKernel, nests: Tuple[Nest, ...], chip: Platform) -> Kernel:
+    kernel = Kernel(loop, chip.name, _programs(loop, nests, chip))
     check_fits(kernel)
     return kernel
 

@@ -28,7 +28,8 @@ def variants_of(nest: Nest, sync: bool) -> Tuple[str, ...]:
     """The variants worth having for a nest; `sync`: the cores of the chip can wait for others."""
     found = ["stream"]
     rows = len(nest.reduced) == 1 and nest.reduced[0] in nest.axes[-2:]
-    if rows and (len(nest.passes) > 1 or nest.crosses):
+    plain = not any(step.reduces for step in nest.passes)
+    if rows and (len(nest.passes) > 1 or nest.crosses or plain):
         found.append("resident")
     if nest.crosses or PARTS in nest.axes:  # partial results are few
         return tuple(found)

@@ -50,8 +50,9 @@ def form(program: Program, chip: Platform) -> Form:
     cost = costs(program, chip)
     groups = cost.task + cost.walk + cost.gather + cost.served
     lines = [n for line in groups for n in line.values()]
-    loads = [(step.input, step.dims) for step in steps if isinstance(step, CopyIn)]
     nest = program.nest
+    loads = [(step.input, step.dims) for step in steps
+             if isinstance(step, CopyIn) and set(step.axes).issuperset(nest.reduced)]
     return Form(
         once, tuple(b - a for a, b in zip(once, twice)), place.kept.parts(),
         chip.block_bytes // min(smallest, 4),
