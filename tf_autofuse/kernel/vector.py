@@ -66,8 +66,8 @@ def _round(function: Callable, mode: str) -> VectorOp:
 
 VECTOR_OPS: Dict[str, VectorOp] = {
     "abs": VectorOp(1, REAL, np.abs, "Abs"),
-    "exp": VectorOp(1, REAL, np.exp, "Exp"),
-    "ln": VectorOp(1, REAL, np.log, "Ln"),
+    "exp": VectorOp(1, REAL, wide(np.exp), "Exp"),
+    "ln": VectorOp(1, REAL, wide(np.log), "Ln"),
     "sqrt": VectorOp(1, REAL, np.sqrt, "Sqrt"),
     "tanh": _math("tanh", "Tanh", 1024),
     "erf": _math("erf", "Erf", 2048),

@@ -1,10 +1,10 @@
 """Real operations of the loop IR as vector instructions.
 
-The chip has no expm1 or log1p, and its own Rsqrt and
-Reciprocal are approximations, so these are composed of what is exact enough:
+The chip has no expm1 or log1p, and its own Rsqrt and Reciprocal are approximations, so these are
+composed of what is exact enough:
 
-    expm1(-|x|) = 2 t / (1 - t) with t = tanh(-|x| / 2)
-    log1p(x)    = log(u) x / (u - 1) with u = 1 + x, and x where u is 1
+    expm1(x) = x + x x P(x) up to 1/2, beyond it e^x - 1
+    log1p(x) = log(u) + (x - (u - 1)) / u with u = 1 + x, and x where u is 1
 
 Its Erf and Erfc clip their operand, which may lose a NaN, and its Sin and Cos say nothing of
 infinities: these cases are put back. What stays is accuracy. Erfc squares in float32 and keeps five
@@ -20,7 +20,8 @@ from tf_autofuse.schedule.inverse_forms import INVERSE_FORMS
 from tf_autofuse.schedule.mod_forms import MOD_FORMS
 from tf_autofuse.schedule.pieces import (
     Form,
-    expm1_below,
+    expm1,
+    half_exp,
     keep_nan,
     log1p,
     of_finite,
@@ -57,19 +58,13 @@ REAL_FORMS: Dict[str, Form] = {
         ("add", "s", ("p", "n"), None), ("eq", "k", ("a", "a"), None),
         ("select", "r", ("k", "s", "a"), None),
     ],
-    # e^x - 1 = -(e^-x - 1) e^x for x >= 0
-    "expm1": expm1_below("q") + [
-        ("exp", "e", ("a",), None), ("mul", "p", ("q", "e"), None), ("muls", "n", ("p",), -1.0),
-        ("lts", "l", ("a",), 0.0), ("select", "s", ("l", "q", "n"), None),
-    ] + where("nes", "a", "s", "a"),
+    "expm1": expm1("s") + where("nes", "a", "s", "a"),
     "log1p": log1p("r", "a"),
-    # The square of e^(|x| / 2), which does not overflow before cosh does
-    "cosh": [
-        ("abs", "t", ("a",), None), ("muls", "h", ("t",), 0.5), ("exp", "e", ("h",), None),
-        ("muls", "f", ("e",), 0.5), ("mul", "g", ("f", "e"), None),
-    ] + _reciprocal("i", "g", 0.25) + [("add", "r", ("g", "i"), None)],
-    "elu": expm1_below("q") + where("lts", "a", "q", "a"),
-    "selu": expm1_below("q") + [
+    # h + 1 / (4 h) with h = e^|x| / 2
+    "cosh": steps("t = abs a") + half_exp("h", "t") + _reciprocal("i", "h", 0.25) + [
+        ("add", "r", ("h", "i"), None)],
+    "elu": expm1("q") + where("lts", "a", "q", "a"),
+    "selu": expm1("q") + [
         ("muls", "y", ("q",), SELU_SCALE_ALPHA), ("muls", "z", ("a",), SELU_SCALE),
     ] + where("lts", "a", "y", "z"),
     "softplus": [

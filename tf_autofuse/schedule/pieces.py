@@ -36,17 +36,37 @@ def polynomial(dst: str, of: str, coefficients: Sequence[float]) -> Form:
     return form + [("adds", dst, ("h",), coefficients[0])]
 
 
-def expm1_below(dst: str) -> Form:
-    """e^-|a| - 1"""
-    return steps("x0 = abs a; x1 = muls x0 -0.5; x2 = tanh x1; x3 = muls x2 2.0"
-                 "; x4 = muls x2 -1.0; x5 = adds x4 1.0; %s = div x3 x5" % dst)
+_EXPM1 = (0.5000000121691625, 0.16666667139685734, 0.041665790959646884, 0.008333182040869667,
+          0.0013982196861941029, 0.00019962186056405443)
+
+
+def expm1(dst: str) -> Form:
+    """e^a - 1: a + a^2 P(a) up to 1/2, where the difference would lose digits. Of -0.0 it is 0."""
+    return steps("x2 = mul a a") + polynomial("xp", "a", _EXPM1) + steps(
+        "x3 = mul xp x2; x4 = add a x3; x5 = exp a; x6 = adds x5 -1.0; x7 = abs a"
+        "; xm = lts x7 0.5; %s = select xm x4 x6" % dst)
 
 
 def log1p(dst: str, of: str) -> Form:
-    """log(1 + x). Above 1e30, where the quotient may be of infinities, 1 + x is x."""
+    """log(1 + x) = log(u) + (x - (u - 1)) / u with u = 1 + x as rounded, and x where u is 1.
+
+    The second summand is what the rounding left out; at -1 and infinity it is NaN and does not
+    count.
+    """
     return steps(
-        "y0 = adds {of} 1.0; y1 = adds y0 -1.0; y2 = ln y0; y3 = div {of} y1; y4 = mul y2 y3"
-        "; ym = nes y1 0.0; y5 = select ym y4 {of}; yn = lts {of} 1e30; {dst} = select yn y5 y2"
+        "y0 = adds {of} 1.0; y1 = adds y0 -1.0; y2 = sub {of} y1; y3 = div y2 y0; y4 = ln y0"
+        "; y5 = add y4 y3; yn = eq y3 y3; y6 = select yn y5 y4; ym = nes y1 0.0"
+        "; {dst} = select ym y6 {of}".format(of=of, dst=dst))
+
+
+def half_exp(dst: str, of: str) -> Form:
+    """e^x / 2 where it fits float32 though e^x may not: beyond 88, e^c / 2 times e^(x - c).
+
+    `c` is chosen so that e^c / 2 is a float32 to ten digits, and is subtracted exactly.
+    """
+    return steps(
+        "em = gts {of} 88.0; e0 = adds {of} -10.28125; e1 = select em e0 {of}; e2 = exp e1"
+        "; e3 = muls e2 0.5; e4 = muls e2 14590.1630859375; {dst} = select em e4 e3"
         .format(of=of, dst=dst))
 
 
