@@ -42,6 +42,21 @@ def test_run_time_broadcast(rows):
     check(lambda x, y: tf.abs(tf.subtract(x, y)), [x, y], [(None, None), (None, None)])
 
 
+@pytest.mark.parametrize("rows", [(4, 4, 4), (1, 4, 4), (4, 1, 1)])
+def test_computed_values_are_broadcast_at_run_time(rows):
+    arrays = [sample((n, 999), "float32", seed, False) for seed, n in enumerate(rows, 3)]
+    unknown = [(None, 999)] * 3
+
+    def build(x, mask, y):
+        p = tf.nn.softmax(tf.exp(x * 0.1) * 0.5 + (1.0 - tf.sigmoid(mask)) * -10.0)
+        return p * tf.math.log(tf.abs(y) + 1.0)
+
+    check(build, arrays, unknown, composed=True)
+    check(lambda x, y, z: tf.abs(x - y) * z + tf.nn.relu(x), arrays, unknown, composed=True)
+    check(lambda x, y, z: tf.abs(x - y) * z + tf.nn.relu(x), [array[:, 0] for array in arrays],
+          [(None,)] * 3, composed=True)
+
+
 def test_a_large_array_is_cut_over_threads():
     x = sample((513, 2049), "float32", 5)
     check(lambda x: tf.exp(tf.nn.relu(tf.abs(x))), [x])

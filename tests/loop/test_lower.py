@@ -145,8 +145,6 @@ MATRIX = {X: TensorInfo("float32", (8, 9)), Y: TensorInfo("float32", (9,))}
         ("RANK", [op("n", "Neg", X)], {X: TensorInfo("float32", None)}, None),
         ("AXES_UNKNOWN", [op("s", "ReduceSum", X)], SQUARE, None),
         ("ATTR", [op("e", "Exp", X, base=2.0)], SQUARE, None),
-        ("RUNTIME_BROADCAST", [op("n", "Neg", X), op("m", "Mul", "n", Y)],
-         {X: TensorInfo("float32", (-5,)), Y: TensorInfo("float32", (-6,))}, None),
     ],
 )
 def test_refusals_have_codes(code, operators, infos, outputs):

@@ -12,6 +12,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Seq
 
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.axes import AxisTable, leads, topological
+from tf_autofuse.loop.broadcasts import Broadcasts
 from tf_autofuse.loop.finish import Finisher, Layout, LoweredKernel
 from tf_autofuse.loop.fold import fold_reduction
 from tf_autofuse.loop.ir import Scalar
@@ -75,6 +76,7 @@ class Lowering:
         self._known: Dict[tuple, int] = {}
         self._loads: Dict[tuple, int] = {}
         self.axes = AxisTable()
+        self._broadcasts = Broadcasts(self)
         self._origin = ""
 
     # ---- operators -------------------------------------------------------------------------
@@ -281,61 +283,50 @@ class Lowering:
                 for number, arg in enumerate(args)
                 if len(arg.dims) >= -position and arg.dims[position] is not None
             ]
-            dims.append(self._join(args, position, here) if here else None)
+            dims.append(self._broadcasts.join(args, position, here) if here else None)
         return [_aligned(arg, dims) for arg in args], tuple(dims)
 
-    def _join(self, args: List[Tensor], position: int, here) -> int:
-        """One axis for the operands that vary along `position`."""
-        first = here[0][1]
-        tokens = {self.size(axis) for _, axis in here}
-        if len(tokens) == 1:
-            for _, axis in here[1:]:
-                self.unify(first, axis)
-            return first
-        known = sorted(token for token in tokens if token >= 0)
-        if len(known) > 1:
-            sizes = " and ".join(str(size) for size in known)
-            raise Unsupported("dims %s differ" % sizes, node=self._origin, code="SHAPE")
-        # A size only known at run time against another size: each may be a broadcast 1.
-        exact = [axis for _, axis in here if self.size(axis) in known]
-        axis = exact[0] if exact else self.new_axis(self.new_symbol())
-        for number, other in here:
-            if other in exact:
-                self.unify(axis, other)
-            else:
-                args[number] = self._reload_maybe(args[number], position, axis)
-        return axis
-
-    def _reload_maybe(self, tensor: Tensor, position: int, axis: int) -> Tensor:
-        """Load an outside tensor again with a `maybe` dim at `position`."""
-        node = self._nodes[tensor.value]
-        if node.kind != "load":
-            raise Unsupported(
-                "a run-time size decides whether %s is broadcast" % node.origin,
-                node=self._origin,
-                code="RUNTIME_BROADCAST",
-            )
-        _, layout = node.data
-        dims = list(tensor.dims)
-        old, dims[position] = dims[position], axis
-        places = [place for place, entry in enumerate(layout) if entry[0] == old]
-        if len(places) != 1 or layout[places[0]][2]:
-            raise Unsupported(
-                "a run-time size decides whether a part of %s is broadcast" % node.origin,
-                node=self._origin,
-                code="RUNTIME_BROADCAST",
-            )
-        again = layout[:places[0]] + ((axis, True, ()),) + layout[places[0] + 1:]
-        return Tensor(self.load_again(node, again, node.args), tensor.dtype, tuple(dims))
+    def refused(self, code: str, text: str) -> Unsupported:
+        """What says that the operator at hand cannot be lowered."""
+        return Unsupported(text, node=self._origin, code=code)
 
     # ---- the finished kernel ---------------------------------------------------------------
 
     def finish(self, outputs: Sequence[TensorRef]) -> LoweredKernel:
         """Resolve axes, drop what no output needs, and build the kernel."""
+        self._merge_equal()
         live = self._live({self._tensors[ref].value for ref in outputs})
         order = self._axis_order(live, [self._tensors[ref].dims for ref in outputs])
         names = {root: "a%d" % i for i, root in enumerate(order)}
         return Finisher(self, live, names).build(outputs)
+
+    def _merge_equal(self) -> None:
+        """Values that are the same since their axes were unified become one: what was loaded along
+        two axes is loaded once."""
+        same: List[int] = []
+        known: Dict[tuple, int] = {}
+        for index, node in enumerate(self._nodes):
+            node = node._replace(args=tuple([same[arg] for arg in node.args]))
+            data = self._rooted(node)
+            if node.kind == "load":
+                data = (self._inputs[node.data[0]], data)
+            key = (node.kind, node.op, node.args, node.dtype, repr(data))
+            same.append(known.setdefault(key, index))
+            self._nodes[index] = node
+        for ref, tensor in self._tensors.items():
+            self._tensors[ref] = tensor._replace(value=same[tensor.value])
+
+    def _rooted(self, node: _Node) -> Any:
+        """The data of a value with the axes that stand for those it was made with."""
+        root, data = self.axes.root, node.data
+        if node.kind == "load":
+            return tuple((None if axis is None else root(axis), maybe, windows)
+                         for axis, maybe, windows in data[1])
+        if node.kind == "inside":
+            return (root(data[0]),) + data[1:]
+        if node.kind in ("index", "place"):
+            return root(data)
+        return sorted(map(root, data)) if node.kind == "reduce" else data
 
     def _live(self, roots: Set[int]) -> List[int]:
         seen: Set[int] = set()

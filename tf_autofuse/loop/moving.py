@@ -21,6 +21,9 @@ class Part(NamedTuple):
     window: Window
 
 
+WHOLE = Window("slice")
+
+
 def take(low: Any, tensor: Any, parts: Dict[int, Part]) -> Any:
     """The tensor with the dims at some positions replaced by parts of them; Unsupported (code
     MOVE) where its values cannot be computed for the part alone."""
@@ -32,11 +35,13 @@ def take(low: Any, tensor: Any, parts: Dict[int, Part]) -> Any:
         parts[position].axis if position in parts else axis
         for position, axis in enumerate(tensor.dims)
     )
-    value = _Taker(low).value(tensor.value, wanted)
+    value = Taker(low).value(tensor.value, wanted)
     return tensor._replace(value=value, dims=dims)
 
 
-class _Taker:
+class Taker:
+    """Computes values along other axes, or parts of axes, than they have."""
+
     def __init__(self, low: Any):
         self._low = low
         self._known: Dict[Tuple[int, Tuple[int, ...]], int] = {}
@@ -87,14 +92,14 @@ class _Taker:
 
     def _part(self, axis: Optional[int], parts: Dict[int, Part]) -> Part:
         root = None if axis is None else self._low.axes.root(axis)
-        return parts.get(root, Part(axis, _WHOLE))  # type: ignore[arg-type]
+        return parts.get(root, Part(axis, WHOLE))  # type: ignore[arg-type]
 
     def _load(self, node: Any, parts: Dict[int, Part]) -> int:
         dims = []
         when = tuple(self.value(guard, parts) for guard in node.args)
         for axis, maybe, windows in node.data[1]:
             part = self._part(axis, parts)
-            if part.window is not _WHOLE:
+            if part.window is not WHOLE:
                 if maybe:
                     raise Unsupported("takes part of a dim that may be broadcast",
                                       node=node.origin, code="RUNTIME_BROADCAST")
@@ -134,8 +139,6 @@ class _Taker:
         data = (part.axis, first, at.size - last)
         return self._low.append(node._replace(axes=(part.axis,), data=data))
 
-
-_WHOLE = Window("slice")
 
 
 def guard(low: Any, tensor: Any, inside: Any, position: int) -> Any:

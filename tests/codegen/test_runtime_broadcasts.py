@@ -1,0 +1,103 @@
+"""Sizes that only the run time knows to be equal or 1, through every layer."""
+import itertools
+
+import numpy as np
+import pytest
+from kernel_forms import run_all
+
+from tf_autofuse.cluster.legal import check
+from tf_autofuse.errors import Unsupported
+from tf_autofuse.loop.interp import run
+from tf_autofuse.loop.ir import Load
+from tf_autofuse.loop.lower import lower
+from tf_autofuse.loop.source import Operator, TensorInfo
+from tf_autofuse.loop.spec import axis_sizes
+from tf_autofuse.loop.text import parse_loop, print_loop
+
+X, Y, Z = (("xyz"[i], 0) for i in range(3))
+
+
+def op(name, kind, *inputs, **attrs):
+    axes = attrs.pop("axes", None)
+    refs = tuple(ref if isinstance(ref, tuple) else (ref, 0) for ref in inputs)
+    return Operator(name, kind, refs, attrs, axes)
+
+
+def lowered(operators, infos, *outputs):
+    result = lower(operators, [(name, 0) for name in outputs], infos)
+    kernel = check(result.kernel)[0]
+    return parse_loop(print_loop(kernel)), result.inputs  # without the names of operators
+
+
+def rows(*symbols):
+    return {ref: TensorInfo("float32", (symbol, 40)) for ref, symbol in zip((X, Y, Z), symbols)}
+
+
+CHAIN = [op("a", "Abs", X), op("b", "Sub", "a", Y), op("c", "Mul", "b", Z), op("d", "Neg", "c"),
+         op("e", "Maximum", "d", X)]
+"""max(-((|x| - y) * z), x)"""
+ROW_MAXIMUM = CHAIN + [op("m", "ReduceMax", "e", axes=(1,), keep_dims=True),
+                       op("s", "Sub", "e", "m")]
+COUNTS = list(itertools.product((1, 5), repeat=3))
+
+
+def expected(x, y, z):
+    return np.maximum(-((np.abs(x) - y) * z), x)
+
+
+@pytest.mark.parametrize("operators, result", [(CHAIN, "e"), (ROW_MAXIMUM, "s")])
+def test_computed_values_broadcast(operators, result):
+    kernel, order = lowered(operators, rows(-5, -6, -7), result)
+    assert len(order) == 3  # each input is loaded once
+    rng = np.random.RandomState(3)
+    for counts in COUNTS:
+        arrays = {ref: rng.randn(n, 40).astype("float32") for ref, n in zip((X, Y, Z), counts)}
+        inputs = [arrays[ref] for ref in order]
+        want = expected(arrays[X], arrays[Y], arrays[Z])
+        if result == "s":
+            want = want - want.max(1, keepdims=True)
+        (got,) = run(kernel, inputs, axis_sizes(kernel, [a.shape for a in inputs]))
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("counts", [(5, 5, 5), (1, 5, 5), (5, 1, 1), (1, 1, 1), (5, 5, 1)])
+@pytest.mark.parametrize("operators, result", [(CHAIN, "e"), (ROW_MAXIMUM, "s")])
+def test_every_form_broadcasts_alike(operators, result, counts):
+    kernel, order = lowered(operators, rows(-5, -6, -7), result)
+    sizes = dict(zip((X, Y, Z), counts))
+    run_all(kernel, [(sizes[ref], 40) for ref in order])
+
+
+@pytest.mark.parametrize("counts", [(70, 1, 70), (1, 1, 70), (70, 70, 70)])
+def test_vectors_broadcast(counts):
+    infos = {ref: TensorInfo("float32", (symbol,)) for ref, symbol in zip((X, Y, Z), (-5, -6, -7))}
+    kernel, order = lowered(CHAIN, infos, "e")
+    sizes = dict(zip((X, Y, Z), counts))
+    run_all(kernel, [(sizes[ref],) for ref in order])
+
+
+def test_equal_sums_of_sizes_are_one_axis():
+    operators = [op("a", "Add", X, Y), op("b", "Mul", Z, Y), op("c", "Sub", "a", "b")]
+    kernel, order = lowered(operators, rows(-5, -6, -5), "c")
+    assert len(order) == 3 and len(kernel.axes) == 2
+    assert all(value.dims[0].maybe for value in kernel.body if isinstance(value, Load))
+
+
+def test_an_output_keeps_the_size_of_its_own():
+    operators = [op("a", "Abs", X), op("b", "Mul", "a", Y)]
+    kernel, order = lowered(operators, rows(-5, -6), "a", "b")
+    x, y = np.float32([[-1, 2]]), np.float32([[3, 4], [5, 6]])
+    arrays = [x if ref == X else y for ref in order]
+    first, second = run(kernel, arrays, axis_sizes(kernel, [a.shape for a in arrays]))
+    np.testing.assert_array_equal(first, np.abs(x))
+    np.testing.assert_array_equal(second, np.abs(x) * y)
+
+
+@pytest.mark.parametrize("size", [-5, 5])
+def test_a_part_is_not_broadcast(size):
+    operators = [Operator("r", "ReverseV2", (X,), {}, None, None, {1: (0,)}),
+                 op("m", "Mul", "r", Y)]
+    infos = {X: TensorInfo("float32", (-4, 3)), Y: TensorInfo("float32", (size, 3))}
+    with pytest.raises(Unsupported) as error:
+        lowered(operators, infos, "m")
+    assert error.value.code == "RUNTIME_BROADCAST"
