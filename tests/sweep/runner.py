@@ -8,8 +8,9 @@ from sweep.patterns import COLS, DEPTH, ROWS, Case
 
 from tf_autofuse.autofuse.traffic import item_bytes
 from tf_autofuse.codegen.ascendc import print_ascendc
+from tf_autofuse.kernel.nest import needed
 from tf_autofuse.loop import interp
-from tf_autofuse.loop.ir import LoopKernel, Param
+from tf_autofuse.loop.ir import Load, LoopKernel, Param
 from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.loop.ops import NARROW_FLOATS
 from tf_autofuse.loop.spec import axis_sizes, shape_spec
@@ -93,6 +94,8 @@ class Sweep:
             least_bytes(array, item_bytes(param.dtype), block)
             for array, param in zip(list(inputs) + list(want), loop.inputs + loop.outputs)
         ]
+        times = [self._walks(number) for number in range(len(inputs))] + [1] * len(want)
+        sizes = [size * walks for size, walks in zip(sizes, times)]
         least = max(1, sum(sizes))
         moved = sum(result.gm_fetched[:count]) + sum(result.gm_written[:count])
         asked = sum(result.gm_read) + sum(result.gm_written)
@@ -100,6 +103,20 @@ class Sweep:
         return Outcome(
             self.case.name, shape, error, moved / least, asked / least, 1.02 + extra, self.chosen
         )
+
+    def _walks(self, number: int) -> int:
+        """How often an input must be read: where cores cannot wait for each other, no walk finds
+        both the sums of rows and the sums of columns."""
+        if self.chip.has_sync:
+            return 1
+        found = set()
+        for nest in self.kernel.nests:
+            roots = [self.kernel.loop.stores[n].value
+                     for step in nest.passes for n in step.stores + step.after]
+            if any(isinstance(value, Load) and value.input == number
+                   for value in needed(self.kernel.loop, roots)):
+                found.add(nest.reduced)
+        return max(1, len(found - {()}))
 
     def _twin(self, inputs: Sequence[np.ndarray], want) -> TwinResult:
         bound = self.spec.bind([array.shape for array in inputs])
@@ -111,8 +128,11 @@ class Sweep:
 
 
 def least_bytes(array: np.ndarray, item: int, block: int) -> int:
-    """Least traffic of a tensor where each of its rows moves in blocks of `block` bytes."""
+    """Least traffic of a tensor of which blocks of `block` bytes move, each of its rows by itself
+    unless it is shorter than a block."""
     row = array.shape[-1] * item if array.ndim else item
+    if row < block:
+        row = array.size * item
     return array.size * item // max(1, row) * (-(-row // block) * block)
 
 
