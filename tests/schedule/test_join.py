@@ -74,6 +74,23 @@ def test_columns_are_not_walked_for_a_row():
     assert len(Sweep(made(row_and_matrix), CHIP).kernel.variants) == 2
 
 
+def scalar_and_matrix(net):
+    scalar = net.input()
+    return [net("Square", scalar), net("Mul", net.input(*MATRIX), scalar)]
+
+
+@pytest.mark.parametrize("pattern, chip, nests", [
+    (scalar_and_matrix, CHIP, 2),  # would leave one task
+    (column_and_matrix, "Ascend310P", 2),  # a task for each row, which cores cannot share
+    (column_and_row_sums, "Ascend310P", 1),  # rows are tasks anyway
+])
+def test_cores_keep_their_work(pattern, chip, nests):
+    sweep = Sweep(made(pattern), chip)
+    assert len(sweep.kernel.variants) == nests
+    assert parse_kernel(print_kernel(sweep.kernel)) == sweep.kernel
+    assert sweep.run("odd").right
+
+
 def test_joined_kernels_are_read_back_and_leave_the_host_as_it_was():
     kernel = Sweep(made(column_and_matrix), CHIP).kernel
     assert parse_kernel(print_kernel(kernel)) == kernel

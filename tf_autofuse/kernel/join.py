@@ -12,15 +12,17 @@ from tf_autofuse.kernel.nest import Nest, build_nest, needed
 from tf_autofuse.loop.ir import PARTS, Load, LoopKernel
 
 
-def join_nests(loop: LoopKernel, nests: Tuple[Nest, ...]) -> Tuple[Nest, ...]:
+def join_nests(loop: LoopKernel, nests: Tuple[Nest, ...], sync: bool) -> Tuple[Nest, ...]:
     """`nests` of `loop`, element-wise ones taken along by others of their stage that read one of
     their inputs and keep, or may keep, exactly their axes.
 
-    The innermost axis is not kept for this: strips of columns are a poor way through memory.
+    The innermost axis is not kept for this: strips of columns are a poor way through memory. Nor is
+    an element-wise walk made one task, or, where cores cannot wait for each other (not `sync`) and
+    so cannot share a task, one of few long rows.
     """
     found = list(nests)
     for guest in sorted(nests, key=lambda nest: -len(nest.axes)):
-        host = None if guest.reduced else _host(loop, found, guest)
+        host = None if guest.reduced else _host(loop, found, guest, sync)
         if host is not None:
             rest = tuple(axis for axis in host.axes if axis not in guest.kept)
             stores = sorted(host.stores + guest.stores)
@@ -29,13 +31,13 @@ def join_nests(loop: LoopKernel, nests: Tuple[Nest, ...]) -> Tuple[Nest, ...]:
     return tuple(found)
 
 
-def _host(loop: LoopKernel, nests: List[Nest], guest: Nest) -> Optional[Nest]:
+def _host(loop: LoopKernel, nests: List[Nest], guest: Nest, sync: bool) -> Optional[Nest]:
     kept, reads = set(guest.kept), _reads(loop, guest)
     for nest in nests:
         if nest is guest or nest.stage != guest.stage or PARTS in nest.axes or nest.crosses:
             continue
         fits = set(nest.kept) == kept if nest.reduced else (
-            set(nest.axes) > kept and nest.inner not in kept)
+            sync and kept and set(nest.axes) > kept and nest.inner not in kept)
         if fits and reads & _reads(loop, nest):
             return nest
     return None

@@ -37,6 +37,7 @@ from tf_autofuse.kernel.join import join_nests
 from tf_autofuse.kernel.nest import Nest, build_nests
 from tf_autofuse.loop.ir import LoopKernel
 from tf_autofuse.loop.text import parse_dims, parse_loop, print_loop
+from tf_autofuse.platforms import PLATFORMS
 
 CODEGEN = 5
 """Raised when printers or tilings change what equal kernel IR becomes: keys must change, too."""
@@ -127,7 +128,8 @@ def _parse_kernel(text: str) -> Kernel:
         raise IRError("line 1 cannot be read: no kernel", stage="kernel text")
     end = lines.index("}") + 1
     loop = parse_loop("\n".join(lines[1:end]))
-    nests = _nests(loop, lines[end:])
+    chip = PLATFORMS.get(head.group(1))
+    nests = _nests(loop, lines[end:], chip is None or chip.has_sync)
     rows = iter(enumerate(lines[end:], end + 1))
     programs: List[Program] = []
     for number, line in rows:
@@ -136,12 +138,12 @@ def _parse_kernel(text: str) -> Kernel:
     return Kernel(loop, head.group(1), tuple(programs))
 
 
-def _nests(loop: LoopKernel, lines: List[str]) -> Tuple[Nest, ...]:
+def _nests(loop: LoopKernel, lines: List[str], sync: bool) -> Tuple[Nest, ...]:
     """The nests of the programs in `lines`: joined ones, unless there are more programs."""
     plain = build_nests(loop)
     if any(line.startswith("program %d " % (len(plain) - 1)) for line in lines):
         return plain
-    return join_nests(loop, plain)
+    return join_nests(loop, plain, sync)
 
 
 Rows = Iterator[Tuple[int, str]]

@@ -44,7 +44,7 @@ def schedule(loop: LoopKernel, platform: Union[str, Platform] = "Ascend910B") ->
 def _scheduled(loop: LoopKernel, chip: Platform) -> Kernel:
     """The kernel with joined nests, if UB has room for these."""
     plain = build_nests(loop)
-    joined = join_nests(loop, plain)
+    joined = join_nests(loop, plain, chip.has_sync)
     try:
         return _kernel(loop, joined, chip)
     except ScheduleError:
