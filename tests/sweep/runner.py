@@ -89,9 +89,10 @@ class Sweep:
 
     def _outcome(self, shape: str, error: float, inputs, want, result: TwinResult) -> Outcome:
         loop, count = self.case.lowered.kernel, len(inputs) + len(want)
-        block = self.chip.block_bytes if "DataCopyPad" in self.chip.lacks else 1
+        block, cores = (self.chip.block_bytes, self.chip.vector_cores) if (
+            "DataCopyPad" in self.chip.lacks) else (1, 1)
         sizes = [
-            least_bytes(array, item_bytes(param.dtype), block)
+            least_bytes(array, item_bytes(param.dtype), block, cores)
             for array, param in zip(list(inputs) + list(want), loop.inputs + loop.outputs)
         ]
         times = [self._walks(number) for number in range(len(inputs))] + [1] * len(want)
@@ -127,13 +128,15 @@ class Sweep:
         return launch(self.kernel, self.source, self.chip, inputs, sizes, bound.strides, want)
 
 
-def least_bytes(array: np.ndarray, item: int, block: int) -> int:
-    """Least traffic of a tensor of which blocks of `block` bytes move, each of its rows by itself
-    unless it is shorter than a block."""
-    row = array.shape[-1] * item if array.ndim else item
-    if row < block:
-        row = array.size * item
-    return array.size * item // max(1, row) * (-(-row // block) * block)
+def least_bytes(array: np.ndarray, item: int, block: int, cores: int) -> int:
+    """Least traffic of a tensor where each of its rows moves in blocks of `block` bytes; one row,
+    or a column, is cut for the cores."""
+    cols = max(1, array.shape[-1]) if array.ndim else 1
+    rows = array.size // cols
+    if rows == 1 or cols == 1:
+        rows = min(array.size, cores)
+        cols = -(-array.size // max(1, rows))
+    return rows * -(-cols * item // block) * block
 
 
 def widened(loop: LoopKernel) -> LoopKernel:

@@ -5,7 +5,7 @@ import os
 
 import pytest
 from sweep.clusters import random_cases
-from sweep.patterns import PATTERNS, case
+from sweep.patterns import PATTERNS, case, softmax
 from sweep.runner import Sweep
 
 from tf_autofuse.codegen.ascendc import print_ascendc
@@ -37,6 +37,11 @@ def test_pattern(pattern):
         outcome = sweep.run(shape)
         assert outcome.right, outcome
         assert outcome.sparing, outcome
+
+
+def test_a_column_is_read_as_a_row_where_whole_blocks_are_copied():
+    outcome = Sweep(case(softmax, "float16"), "Ascend310P").run("one column")
+    assert outcome.right and outcome.sparing, outcome
 
 
 def test_random_clusters():

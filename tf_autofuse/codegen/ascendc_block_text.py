@@ -42,6 +42,14 @@ __aicore__ inline void LoadTile(const AscendC::LocalTensor<T>& dst,
                                 const AscendC::GlobalTensor<T>& src, uint32_t rows, uint32_t cols,
                                 uint32_t pitch, int64_t line, int64_t left) {
   constexpr uint32_t kBlock = %(block)d / sizeof(T);
+  if (cols == 1 && line == 1 && rows > 1) {
+    // A column comes as a row, of which the last element is the first to go to its place.
+    LoadRow(dst, src, rows, left);
+    Sync<AscendC::HardEvent::MTE2_S>();
+    for (uint32_t r = rows - 1; r > 0; --r) dst.SetValue(r * pitch, dst.GetValue(r));
+    Sync<AscendC::HardEvent::S_V>();
+    return;
+  }
   const uint32_t padded = RoundUp(cols, kBlock);
   const int64_t gap = (line - padded) / kBlock;
   if (line %% kBlock == 0 && line >= padded && gap <= UINT16_MAX &&
