@@ -77,7 +77,7 @@ static inline double math_igamma_grad_a(double a, double x) {
   if (a == inf || x == inf) return a == inf ? 0.0 : -0.0;
   const bool series = igamma_by_series(a, x);
   const double factor = igamma_factor(a, x);
-  const Dual scale = {factor, factor * (__builtin_log(x) - math_digamma(a))};
+  const Dual scale = {factor, factor * (__builtin_log(x) - digamma_of(a))};
   const Dual at = {a, 1.0};
   const Dual part = scale * (series ? igamma_series(at, x) / at : igammac_fraction(at, x));
   return series ? part.d : -part.d;
@@ -123,7 +123,7 @@ AF_ROUNDED_2(zeta)
 
 static inline double math_polygamma(double n, double x) {
   if (n != __builtin_floor(n) || n < 0.0) return __builtin_nan("");
-  if (n == 0.0) return math_digamma(x);
+  if (n == 0.0) return digamma_of(x);
   const double y = __builtin_tgamma(n + 1.0) * math_zeta(n + 1.0, x);
   return n < __builtin_inf() && 2.0 * __builtin_rint(0.5 * n) == n ? -y : y;
 }

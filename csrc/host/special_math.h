@@ -69,14 +69,9 @@ AF_INLINE double math_cosh(double x) { return __builtin_cosh(x); }
 AF_INLINE float math_elu(float x) { return x < 0.0f ? math_expm1(x) : x; }
 AF_INLINE double math_elu(double x) { return x < 0.0 ? __builtin_expm1(x) : x; }
 
-#define AF_SELU_SCALE 1.0507009873554804934193349852946
-#define AF_SELU_SCALE_ALPHA 1.7580993408473768599402175208123
 AF_INLINE float math_selu(float x) {
   const double low = AF_SELU_SCALE_ALPHA * expm1_wide((double)x);
   return (float)(x < 0.0f ? low : AF_SELU_SCALE * (double)x);
-}
-AF_INLINE double math_selu(double x) {
-  return x < 0.0 ? AF_SELU_SCALE_ALPHA * __builtin_expm1(x) : AF_SELU_SCALE * x;
 }
 
 #if !AF_HAS_FMA
@@ -86,10 +81,6 @@ AF_INLINE float math_softplus(float x) {
   return x != x ? x : (float)y;
 }
 #endif
-AF_INLINE double math_softplus(double x) {
-  const double y = __builtin_log1p(__builtin_exp(-__builtin_fabs(x)));
-  return x != x ? x : y + (x > 0.0 ? x : 0.0);
-}
 
 AF_INLINE double math_softsign(double x) { return x / (1.0 + __builtin_fabs(x)); }
 AF_ROUNDED_1(softsign)
@@ -143,7 +134,6 @@ AF_INLINE float math_erfc(float x) {
   return x != x ? x : (float)(x > 10.2f ? 0.0 : y);
 }
 #endif
-AF_INLINE double math_erfc(double x) { return __builtin_erfc(x); }
 
 /* x^y as e^(y log |x|); the sign and NaN of negative bases as IEEE 754 has them. */
 AF_INLINE float math_pow(float base, float exponent) {
@@ -165,12 +155,10 @@ AF_INLINE double math_div_no_nan(double x, double y) { return y == 0.0 ? 0.0 : x
 AF_ROUNDED_2(div_no_nan)
 AF_INLINE double math_xdivy(double x, double y) { return x == 0.0 ? x : x / y; }
 AF_ROUNDED_2(xdivy)
-AF_INLINE double math_xlogy(double x, double y) { return x == 0.0 ? x : x * __builtin_log(y); }
 AF_INLINE float math_xlogy(float x, float y) {
   const double product = (double)x * log_wide((double)y);
   return x == 0.0f ? x : (float)product;
 }
-AF_INLINE double math_xlog1py(double x, double y) { return x == 0.0 ? x : x * __builtin_log1p(y); }
 AF_INLINE float math_xlog1py(float x, float y) {
   const double product = (double)x * log1p_wide((double)y);
   return x == 0.0f ? x : (float)product;
@@ -187,7 +175,6 @@ AF_INLINE float math_softplus_grad(float dy, float x) {
   const double e = x < -110.0f ? __builtin_inf() : exp_wide(-(double)x);
   return (float)((double)dy / (e + 1.0));
 }
-AF_INLINE double math_softplus_grad(double dy, double x) { return dy / (__builtin_exp(-x) + 1.0); }
 AF_INLINE double math_softsign_grad(double dy, double x) {
   const double d = 1.0 + __builtin_fabs(x);
   return dy / (d * d);
@@ -216,7 +203,8 @@ AF_LIBRARY_1(acos)
 AF_LIBRARY_1(atan)
 AF_LIBRARY_1(asinh)
 AF_LIBRARY_1(acosh)
-AF_LIBRARY_1(atanh)
+extern "C" AF_VECTOR_FORM double wide_atanh(double) __asm__("atanh");
+AF_INLINE float math_atanh(float x) { return (float)wide_atanh((double)x); }
 extern "C" AF_VECTOR_FORM double wide_atan2(double, double) __asm__("atan2");
 AF_INLINE float math_atan2(float y, float x) { return (float)wide_atan2((double)y, (double)x); }
 AF_INLINE double math_atan2(double y, double x) { return __builtin_atan2(y, x); }
@@ -235,25 +223,6 @@ AF_INLINE double math_lgamma(double x) {
   return __builtin_lgamma_r(x, &sign);
 }
 AF_ROUNDED_1(lgamma)
-
-/* Recurrence up to 10, then the asymptotic series; reflection below 0, NaN at its poles. */
-static inline double math_digamma(double x) {
-  if (x <= 0.0 && x == __builtin_floor(x)) return __builtin_nan("");
-  const double pi = 3.14159265358979323846;
-  double total = x < 0.0 ? -pi / __builtin_tan(pi * (x - __builtin_rint(x))) : 0.0;
-  if (x < 0.0) x = 1.0 - x;
-  for (; x < 10.0; x += 1.0) total -= 1.0 / x;
-  const double y = 1.0 / (x * x);
-  double p = 1.0 / 12;
-  p = p * y - 691.0 / 32760;
-  p = p * y + 1.0 / 132;
-  p = p * y - 1.0 / 240;
-  p = p * y + 1.0 / 252;
-  p = p * y - 1.0 / 120;
-  p = p * y + 1.0 / 12;
-  return total + __builtin_log(x) - 0.5 / x - p * y;
-}
-AF_ROUNDED_1(digamma)
 
 /* One of Halley's steps towards the root of erf(y) - x, of which `excess` is the value. */
 static inline double erf_step(double y, double excess) {

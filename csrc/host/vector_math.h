@@ -3,7 +3,7 @@
  * The float32 versions that float_math.h does not have evaluate polynomials in double and round
  * once, so their error stays under 0.51 ULP. They have no branches and no table, treat NaN,
  * infinities and signed zeros as IEEE 754 asks, and never need a subnormal double. The double
- * versions call the C library.
+ * versions are those of double_math.h, or of the C library.
  *
  * The coefficients of expm1_over_r are a Chebyshev fit of (e^r - 1) / r on |r| <= ln(2) / 2 with a
  * relative error of 2.7e-10; those of log are the series of 2 atanh(s).
@@ -11,7 +11,7 @@
 #ifndef AUTOFUSE_HOST_VECTOR_MATH_H_
 #define AUTOFUSE_HOST_VECTOR_MATH_H_
 
-#include "float_math.h"
+#include "double_math.h"
 #include "scalar_types.h"
 
 /* a * b + c, in one rounding and one instruction where the machine has it. */
@@ -62,7 +62,6 @@ AF_INLINE double exp_wide(double x) {
 #if !AF_HAS_FMA
 AF_INLINE float math_exp(float x) { return (float)exp_wide((double)x); }
 #endif
-AF_INLINE double math_exp(double x) { return __builtin_exp(x); }
 
 /* log(x) for 0 < x < infinity, with a relative error below 1e-12; any normal double. */
 AF_INLINE double log_normal(double x) {
@@ -95,7 +94,6 @@ AF_INLINE double log_wide(double x) {
 #if !AF_HAS_FMA
 AF_INLINE float math_log(float x) { return (float)log_wide((double)x); }
 #endif
-AF_INLINE double math_log(double x) { return __builtin_log(x); }
 
 #if !AF_HAS_FMA
 /* (e^2a - 1) / (e^2a + 1) for a = |x|; the numerator keeps its relative accuracy near 0. */
@@ -109,12 +107,10 @@ AF_INLINE float math_tanh(float x) {
   return x != x ? x : y;
 }
 #endif
-AF_INLINE double math_tanh(double x) { return __builtin_tanh(x); }
 
 #if !AF_HAS_FMA
 AF_INLINE float math_sigmoid(float x) { return (float)(1.0 / (1.0 + exp_wide(-(double)x))); }
 #endif
-AF_INLINE double math_sigmoid(double x) { return 1.0 / (1.0 + __builtin_exp(-x)); }
 
 AF_INLINE float math_sqrt(float x) { return __builtin_sqrtf(x); }
 AF_INLINE double math_sqrt(double x) { return __builtin_sqrt(x); }

@@ -166,10 +166,12 @@ come in the order TensorFlow has them."""
 
 
 def wide(function: Callable) -> Callable:
-    """Evaluate in float64 and round once: the correctly rounded value for float32."""
+    """Evaluate in float64, or what is wider, and round once: correctly rounded for float32."""
 
     def rounded(*args):
-        return function(*[x.astype(np.float64) for x in args]).astype(args[0].dtype)
+        kind = np.result_type(*args)
+        inside = np.promote_types(kind, "float64")
+        return function(*[x.astype(inside) for x in args]).astype(kind)
 
     return rounded
 

@@ -5,7 +5,8 @@ float32 array that holds only bfloat16 values.
 """
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Sequence
+from contextlib import contextmanager
+from typing import Dict, Iterator, List, Optional, Sequence
 
 import numpy as np
 
@@ -27,6 +28,21 @@ from tf_autofuse.loop.ir import (
 from tf_autofuse.loop.ops import INTS, MAP_OPS, NARROW_FLOATS, REDUCE_OPS
 from tf_autofuse.loop.spec import SpecDim, table_row
 
+_INSIDE: Dict[str, str] = {"bfloat16": "float32"}
+
+
+@contextmanager
+def extended() -> Iterator[None]:
+    """Inside, float64 is taken, computed and given as numpy's longdouble: a reference for it.
+
+    Of no use for operations that look at bits, and no more exact where longdouble is a double.
+    """
+    _INSIDE["float64"] = "longdouble"
+    try:
+        yield
+    finally:
+        del _INSIDE["float64"]
+
 
 def storage_dtype(dtype: str) -> np.dtype:
     """numpy type of a tensor in memory (bfloat16: uint16)."""
@@ -35,7 +51,7 @@ def storage_dtype(dtype: str) -> np.dtype:
 
 def compute_dtype(dtype: str) -> np.dtype:
     """numpy type of a value inside the interpreter (bfloat16: float32)."""
-    return np.dtype("float32" if dtype == "bfloat16" else dtype)
+    return np.dtype(_INSIDE.get(dtype, dtype))
 
 
 def decode(array: np.ndarray, dtype: str) -> np.ndarray:
@@ -48,7 +64,7 @@ def decode(array: np.ndarray, dtype: str) -> np.ndarray:
 def encode(array: np.ndarray, dtype: str) -> np.ndarray:
     """Interpreter form to memory form; float32 is rounded to nearest even for bfloat16."""
     if dtype != "bfloat16":
-        return array.astype(storage_dtype(dtype))
+        return array.astype(compute_dtype(dtype))
     bits = np.ascontiguousarray(array, np.float32).view(np.uint32)
     rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
     coded = np.where(np.isnan(array), np.uint16(0x7FC0) | (bits >> 31 << 15), rounded)
@@ -229,7 +245,7 @@ def _reduce(kernel: LoopKernel, value: Reduce, operand: np.ndarray, sizes) -> np
     op = REDUCE_OPS[value.op]
     kind = full.dtype
     if value.op in ("sum", "prod", "mean"):
-        full = full.astype(np.float64) if kind.kind == "f" else full
+        full = full.astype(np.promote_types(kind, "float64")) if kind.kind == "f" else full
         total = op.numpy(full, axis=positions, keepdims=True, dtype=full.dtype)
         count = float(np.prod([sizes[axis] for axis in value.counted or value.over]))
         if value.op == "mean":

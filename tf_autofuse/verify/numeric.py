@@ -165,14 +165,16 @@ class _Kernel:
         for op in self._operators:
             refs = [(op.name, port) for port in range(OPS[op.type].outputs)]
             refs = [ref for ref in refs if ref in self._infos]
-            results = _run_operator(op, refs, self._infos, known)
+            results = run_operator(op, refs, self._infos, known)
             known.update(zip(refs, results))
         return known
 
 
-def _run_operator(
-    op: Operator, refs: List[TensorRef], infos: Mapping[TensorRef, TensorInfo], known: _Values
+def run_operator(
+    op: Operator, refs: List[TensorRef], infos: Mapping[TensorRef, TensorInfo],
+    known: Dict[TensorRef, np.ndarray],
 ) -> List[np.ndarray]:
+    """The outputs `refs` of one operator through the interpreter; `known` are its inputs."""
     dims = infos[refs[0]].dims or ()
     data = [known[ref] for ref in op.inputs if ref in known]
     if OPS[op.type].lower in ("reshape", "same"):
