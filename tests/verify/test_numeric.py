@@ -103,3 +103,16 @@ def test_the_rule():
     assert "shape" in compare([1, 2], [1], [1.0])
     assert compare([0x3F80], [0x3F80], [1.0], "bfloat16") == ""
     assert "off by" in compare([0x3F84], [0x3F80], [1.0], "bfloat16")
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="longdouble is a double here")
+def test_float64_is_compared_with_a_wider_reference():
+    desc = TensorDesc([40, 9], Format.FORMAT_ND, DataType.DT_DOUBLE)
+    for chain in (("Sub", "Exp", "Mul"), ("Tanh", "Add"), ("Sigmoid", "Log", "Mul")):
+        (check,) = numeric.check_numbers(*pair(*chain, desc=desc))
+        assert (check.trials, check.problem) == (2, "") and check.worst_ulp > 0
+    exact = np.longdouble([1]) / 3
+    near = exact.astype(np.float64)
+    assert difference(near, near, exact, "float64")[0] == ""
+    assert difference(near + 4 * np.spacing(near), near, exact, "float64")[0]
+    assert difference(near + 4 * np.spacing(near), near, near, "float64")[0] == ""

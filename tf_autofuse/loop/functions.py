@@ -160,9 +160,14 @@ REAL_FUNCTIONS: Dict[str, Tuple[int, Callable]] = {
     "softplus_grad": (2, lambda dy, x: dy / (np.exp(-x) + 1)),
     "softsign_grad": (2, lambda dy, x: dy / ((1 + np.abs(x)) * (1 + np.abs(x)))),
 }
-REAL_FUNCTIONS.update(special_functions(_digamma))
+_SPECIAL = special_functions(_digamma)
+REAL_FUNCTIONS.update(_SPECIAL)
 """Name to (number of operands, meaning). In the gradients of a result `y` and the incoming `dy`
 come in the order TensorFlow has them."""
+
+IN_DOUBLE = frozenset(_SPECIAL) | frozenset(
+    ("erf", "erfc", "erfinv", "ndtri", "lgamma", "digamma"))
+"""Functions whose meanings have no more digits than a double, whatever they are given."""
 
 
 def wide(function: Callable) -> Callable:

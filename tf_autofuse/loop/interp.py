@@ -61,6 +61,10 @@ def decode(array: np.ndarray, dtype: str) -> np.ndarray:
     return (array.astype(np.uint32) << 16).view(np.float32)
 
 
+def _loaded(array: np.ndarray, dtype: str) -> np.ndarray:
+    return decode(array, dtype).astype(compute_dtype(dtype), copy=False)
+
+
 def encode(array: np.ndarray, dtype: str) -> np.ndarray:
     """Interpreter form to memory form; float32 is rounded to nearest even for bfloat16."""
     if dtype != "bfloat16":
@@ -92,7 +96,7 @@ def run(
                 there = [env[name] for name in value.when]
                 places = {axis: env[name] for axis, name in value.at}
                 array = move(value, inputs[value.input], row, kernel.axes, sizes, there, places)
-                env[value.name] = decode(array, value.dtype)
+                env[value.name] = _loaded(array, value.dtype)
             elif isinstance(value, Inside):
                 env[value.name] = inside_of(kernel, value, sizes, table)
             else:
@@ -186,7 +190,7 @@ def _evaluate(kernel: LoopKernel, value: Value, env, inputs, sizes) -> np.ndarra
                 if dim.axis is not None:
                     whole = len(factors) == 1
                     shape[kernel.axes.index(dim.axis)] = size if whole else sizes[dim.axis]
-        return decode(array.reshape(shape), value.dtype)
+        return _loaded(array.reshape(shape), value.dtype)
     if isinstance(value, Const):
         return np.full([1] * rank, value.value, compute_dtype(value.dtype))
     if isinstance(value, Index):

@@ -3,7 +3,7 @@
 Everything outside of kernels is the same on both sides, as the structural check shows, so the
 graphs are cut at the borders of the kernels and each is run by itself: its operators one by one
 through the interpreter, the fused kernel through the interpreter and as the CPU library, both
-against float64. Inputs are random, once plain and once with special values mixed in.
+against float64 or longdouble. Inputs are random, once plain and once with special values mixed in.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from tf_autofuse.errors import AutofuseError
 from tf_autofuse.ge.graph import Graph, GraphData
 from tf_autofuse.ge.node import NodeData
 from tf_autofuse.loop import interp
+from tf_autofuse.loop.functions import IN_DOUBLE
+from tf_autofuse.loop.ir import Map
 from tf_autofuse.loop.lower import LoweredKernel, lower
+from tf_autofuse.loop.ops import ALL_FLOATS
 from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef
 from tf_autofuse.loop.spec import axis_sizes
 from tf_autofuse.ops import OPS
@@ -108,6 +111,8 @@ class _Kernel:
                                 wide)  # fmt: skip
         except AutofuseError as error:
             raise _Skip(error.message) from None
+        ops = {value.op for value in self._exact.kernel.body if isinstance(value, Map)}
+        self._kind = np.float64 if ops & IN_DOUBLE else np.longdouble
 
     @property
     def key(self) -> str:
@@ -127,8 +132,9 @@ class _Kernel:
             raise _Skip(str(refusal))
         try:
             expected = self._one_by_one(values)
-            exact = _interpret(self._exact, {ref: _to_wide(value, self._infos[ref].dtype)
-                                             for ref, value in values.items()})  # fmt: skip
+            with interp.extended():
+                exact = _interpret(self._exact, {ref: _to_wide(value, self._infos[ref].dtype)
+                                                 for ref, value in values.items()})  # fmt: skip
             meant = _interpret(self._lowered, values)
         except (AutofuseError, ValueError) as error:
             raise _Skip(str(error)) from None
@@ -136,7 +142,8 @@ class _Kernel:
         for number, ref in enumerate(self._lowered.outputs):
             dtype = self._infos[ref].dtype
             for way, results in (("library", fused), ("interpreter", meant)):
-                told, units = difference(results[number], expected[ref], exact[number], dtype)
+                best = exact[number].astype(self._kind) if dtype in ALL_FLOATS else exact[number]
+                told, units = difference(results[number], expected[ref], best, dtype)
                 worst = max(worst, units)
                 problem = problem or (told and "{} of {}: {}".format(way, ref[0], told))
         return problem, worst
@@ -212,7 +219,8 @@ def _random(
 
 
 def _to_wide(array: np.ndarray, dtype: str) -> np.ndarray:
-    return interp.decode(array, dtype).astype(np.float64) if dtype in _FLOATS else array
+    floats = dtype in _FLOATS or dtype == "float64"
+    return interp.decode(array, dtype).astype(np.longdouble) if floats else array
 
 
 def _sized(info: TensorInfo) -> TensorInfo:
