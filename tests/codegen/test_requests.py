@@ -1,5 +1,6 @@
 """Bytes that a kernel requests and that memory delivers: the model against the twin."""
 import kernel_samples as samples
+import numpy as np
 import pytest
 from staged_samples import layer_norm_gradient, rows_and_columns
 
@@ -10,7 +11,7 @@ from tf_autofuse.runtime.twin import run_twin
 from tf_autofuse.schedule import schedule
 from tf_autofuse.tiling import solve
 from tf_autofuse.tiling.cpp import tiling
-from tf_autofuse.tiling.requests import bytes_read
+from tf_autofuse.tiling.requests import bytes_read, input_times
 
 CHIP = platform("Ascend910B")
 CASES = [
@@ -23,6 +24,12 @@ CASES = [
     (rows_and_columns(), (64, 1000)), (layer_norm_gradient(), (64, 1001)),
     (layer_norm_gradient(), (30, 30000)),
 ]
+
+ROW_IN_A_WALK = samples.kernel(
+    ["float32", "float32"], ["float32"], "m0 m1", "%0 = load in0 [m0, m1] : float32",
+    "%1 = reduce.max %0 over m0 m1 : float32 []", "%2 = load in1 [m1] : float32",
+    "%3 = sub %0 %1 : float32 [m0, m1]", "%4 = mul %3 %2 : float32 [m0, m1]",
+    "store out0 [m0, m1] %4")
 
 
 @pytest.mark.parametrize("loop, shape", CASES)
@@ -44,3 +51,22 @@ def test_model_counts_what_the_twin_counts(loop, shape):
     fetched = result.gm_fetched[:len(inputs)]
     for (_, have), count, array in zip(rows, fetched, inputs):
         assert array.nbytes <= count <= have <= max(count * 2, count + 4 * array.nbytes)
+
+
+@pytest.mark.parametrize("shape", [(33, 1001), (5, 40000)])
+def test_a_row_in_a_walk_is_read_once_a_walk(shape):
+    """Where one core walks over everything, in strips of columns."""
+    chip = platform("Ascend310P")
+    kernel = schedule(ROW_IN_A_WALK, chip)
+    sizes = samples.sizes_of(kernel.loop, *shape)
+    inputs, _ = samples.make_inputs(kernel.loop, sizes)
+    want = interp.run(kernel.loop, inputs, sizes)
+    launch = tiling(kernel, sizes, None, chip.vector_cores)
+    source = print_ascendc(kernel, chip)
+    result = run_twin(source.text, source.entry, inputs, [(want[0].shape, "float32")], launch.data,
+                      launch.blocks, chip, launch.workspace_bytes, True, launch.key)
+    np.testing.assert_array_equal(result.outputs[0], want[0])
+    tilings, _ = solve(kernel, sizes, chip.vector_cores)
+    times = input_times(kernel.variants[0][tilings[0].variant], tilings[0], sizes, launch.blocks)
+    assert times[1].requested == 1.0
+    assert result.gm_read[1] <= 1.02 * inputs[1].nbytes

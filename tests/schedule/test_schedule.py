@@ -180,6 +180,24 @@ def add_inputs(count, outputs=1):
     return samples.kernel(["float32"] * count, ["float32"] * outputs, "m0", *(lines + stores))
 
 
+def test_a_row_that_all_rows_of_a_walk_need_is_held():
+    """x * weights over all rows and columns: the walk goes down a strip of columns."""
+    loop = samples.kernel(
+        ["float32", "float32"], ["float32"], "m0 m1", "%0 = load in0 [m0, m1] : float32",
+        "%1 = load in1 [m1] : float32", "%2 = neg %1 : float32 [m1]",
+        "%3 = mul %0 %2 : float32 [m0, m1]", "%4 = reduce.sum %3 over m0 m1 : float32 []",
+        "store out0 [] %4")
+    stream = schedule(loop).programs[0]
+    walk = next(s for s in walk_steps(stream.steps) if isinstance(s, Loop) and s.kind == "walk")
+    hold = walk.body[0]
+    assert walk.axes == ("m1", "m0")
+    assert (hold.kind, hold.axes) == ("hold", ("m1",))
+    assert [getattr(step, "input", None) or step.op for step in hold.body] == [1, "muls"]
+    # In split programs cores that share the walk get the row from L2.
+    split = next(p for p in schedule(loop).programs if p.variant == "split")
+    assert not any(isinstance(s, Loop) and s.kind == "hold" for s in walk_steps(split.steps))
+
+
 def test_inputs_are_packed_into_one_queue():
     queues = layout(schedule(add_inputs(20, 10)).programs[0]).queues
     assert [(q.name, q.double, q.extent.row) for q in queues] == [

@@ -35,8 +35,8 @@ class Outcome(NamedTuple):
     where that is less: a kernel may round less often than the operators did. `ratio` is the GM
     bytes of inputs and outputs over the least possible (each once), `requests` all that cores ask
     for, workspace included and L2 not regarded, over it. `allowed` is the most that `ratio` may
-    be: rows of the shape `large` do not fit UB and may be read once more. `variants` names what
-    the tiling chose for each nest."""
+    be: rows that do not fit UB, as those of the shape `large`, may be read once more. `variants`
+    names what the tiling chose for each nest."""
 
     case: str
     shape: str
@@ -100,10 +100,21 @@ class Sweep:
         least = max(1, sum(sizes))
         moved = sum(result.gm_fetched[:count]) + sum(result.gm_written[:count])
         asked = sum(result.gm_read) + sum(result.gm_written)
-        extra = sum(sizes[: len(inputs)]) / least if shape == "large" else 0.0
+        again = shape == "large" or not self._rows_fit(inputs)
+        extra = sum(sizes[: len(inputs)]) / least if again else 0.0
         return Outcome(
             self.case.name, shape, error, moved / least, asked / least, 1.02 + extra, self.chosen
         )
+
+    def _rows_fit(self, inputs: Sequence[np.ndarray]) -> bool:
+        """Whether UB, that of all cores where they can share a row, has room for what reductions
+        over all axes of an input walk."""
+        room = self.chip.ub_bytes * (self.chip.vector_cores if self.chip.has_sync else 1)
+        loads = [value for value in self.kernel.loop.body if isinstance(value, Load)]
+        whole = [inputs[value.input].nbytes for nest in self.kernel.nests for value in loads
+                 if nest.reduced and set(value.axes) == set(nest.reduced)
+                 and value.input < len(inputs)]
+        return max(whole, default=0) <= room
 
     def _walks(self, number: int) -> int:
         """How often an input must be read: where cores cannot wait for each other, no walk finds

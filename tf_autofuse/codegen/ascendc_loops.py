@@ -1,7 +1,7 @@
 """The loops and scopes of a program as Ascend C: tasks of a core, walks, held scopes, copies."""
 from __future__ import annotations
 
-from typing import Optional, Sequence, Set, Tuple
+from typing import List, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.codegen.ascendc_groups import group_lines
 from tf_autofuse.codegen.ascendc_steps import C_TYPES, StepPrinter
@@ -108,18 +108,25 @@ class LoopPrinter(StepPrinter):
             self.open("for (int64_t piece = 0; piece < t.parts%d; ++piece) {" % self.number)
             self.scope(loop.body)
             self.close()
-        elif self.program.variant != "stream":
-            self._walk_share(loop)
         else:
-            for axis in loop.axes:
-                at, step = self.point(axis), self.step(axis)
-                self.open("for (int64_t %s = 0; %s < %s; %s) {" % (
-                    at, at, self.size(axis),
-                    "++" + at if step == "1" else "%s += %s" % (at, step)))
-                self._extent(axis)
-            self.scope(loop.body)
-            for _ in loop.axes:
-                self.close()
+            first = self.held
+            self._declare_holds(loop, first)
+            if self.program.variant != "stream":
+                self._walk_share(loop)
+            else:
+                self._walk(loop)
+            self._free_holds(loop, first)
+
+    def _walk(self, loop: Loop) -> None:
+        for axis in loop.axes:
+            at, step = self.point(axis), self.step(axis)
+            self.open("for (int64_t %s = 0; %s < %s; %s) {" % (
+                at, at, self.size(axis),
+                "++" + at if step == "1" else "%s += %s" % (at, step)))
+            self._extent(axis)
+        self.scope(loop.body)
+        for _ in loop.axes:
+            self.close()
 
     def _core(self, loop: Loop) -> None:
         """What a core does before its tasks, the tasks, and what it does after them."""
@@ -158,9 +165,7 @@ class LoopPrinter(StepPrinter):
             first = "group * (%s)" % first.replace("tasks", "groups")
             end = "Smaller(tasks, group * (%s))" % end.replace("tasks", "groups")
         self.put("const int64_t end = %s;" % end)
-        holds = [step for step in loop.body if isinstance(step, Loop) and step.kind == "hold"]
-        for place, hold in enumerate(holds):
-            self._declare_hold(hold, place)
+        self._declare_holds(loop, 0)
         self.open("for (int64_t task = %s; task < end; ++task) {" % first)
         if split:
             self.put("const int64_t part = task %% t.parts%d;" % number)
@@ -168,10 +173,7 @@ class LoopPrinter(StepPrinter):
         self.held = 0
         self.scope(loop.body)
         self.close()
-        for place, hold in enumerate(holds):
-            if scope_loads(self.program, hold.body):
-                self.put("if (held%d) heldIn%d.FreeTensor(%s);" % (place, place,
-                                                                   self._slab(hold, place)))
+        self._free_holds(loop, 0)
 
     def _walk_share(self, loop: Loop) -> None:
         """A walk by the number of its tiles: over those of a part, or over tiles that are kept."""
@@ -229,6 +231,16 @@ class LoopPrinter(StepPrinter):
     def _slab(self, hold: Loop, place: int) -> str:
         loads = scope_loads(self.program, hold.body)
         return self.name(written(loads[0]) or "") if len(loads) == 1 else "heldIn%dSlab" % place
+
+    def _declare_holds(self, loop: Loop, first: int) -> None:
+        for place, hold in _holds(loop, first):
+            self._declare_hold(hold, place)
+
+    def _free_holds(self, loop: Loop, first: int) -> None:
+        for place, hold in _holds(loop, first):
+            if scope_loads(self.program, hold.body):
+                self.put("if (held%d) heldIn%d.FreeTensor(%s);" % (place, place,
+                                                                   self._slab(hold, place)))
 
     def _declare_hold(self, hold: Loop, place: int) -> None:
         """What stays between tasks: tensors, and the coordinates they belong to."""
@@ -327,3 +339,9 @@ class LoopPrinter(StepPrinter):
     def _memory(self, name: str) -> str:
         buffer = self.buffer(name)
         return "%s %d" % (buffer.position, buffer.slot)
+
+
+def _holds(loop: Loop, first: int) -> List[Tuple[int, Loop]]:
+    """The held scopes that stand directly in a loop, with their numbers from `first` on."""
+    return list(enumerate((step for step in loop.body
+                           if isinstance(step, Loop) and step.kind == "hold"), first))

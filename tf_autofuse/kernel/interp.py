@@ -187,6 +187,8 @@ class _Machine:
                     self._steps(loop.body)
             self.part = None
         else:
+            for step in loop.body:
+                self.last.pop(step, None)  # type: ignore[call-overload]
             for point in self._share(loop):
                 self.at.update(point)
                 self._steps(loop.body)

@@ -208,9 +208,9 @@ class Loop:
 
     kind `block`: iterations are independent and dealt out to cores.
     kind `split`: as `block`, and each iteration is cut in parts that share the walks inside.
-    kind `walk`: in sequence; inside `split` only over the share of the part.
+    kind `walk`: in sequence, the last axis fastest; inside `split` only over the share of the part.
     kind `hold`: not a loop: the body is run when a coordinate of `axes` is another one than when
-    it ran last, and its buffers keep their contents in between.
+    it ran last since the loop around it began, and its buffers keep their contents in between.
     kind `parts`: over the parts of a split, in order.
     kind `core`: once on each core that has a share of the block loop inside, whose number is the
     coordinate of PARTS. What its body makes before that loop is there for all tasks.

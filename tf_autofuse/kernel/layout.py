@@ -197,6 +197,7 @@ def task_order(program: Program) -> Tuple[str, ...]:
     """
     kept = program.nest.kept
     for step in walk_steps(program.steps):
-        if isinstance(step, Loop) and step.kind == "hold" and program.x in step.axes:
+        if isinstance(step, Loop) and step.kind == "hold" and program.x in step.axes and (
+                program.x in kept):
             return tuple(a for a in step.axes) + tuple(a for a in kept if a not in step.axes)
     return kept

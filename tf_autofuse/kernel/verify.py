@@ -102,14 +102,18 @@ class _Checker:
     def _loop(self, loop: Loop, loops: Tuple[str, ...], filled: Set[str]) -> None:
         if loop.kind == "hold":
             # What a held scope made stays: it counts as filled after it.
-            if not set(loop.axes) < set(self.program.nest.kept):
+            nest = self.program.nest
+            if not set(loop.axes) < set(nest.reduced if set(nest.reduced) & set(loops)
+                                        else nest.kept):
                 _bad(" ".join(loop.axes), "wrong hold loop")
             self.steps(loop.body, loops, filled)
             return
         nest = self.program.nest
         want = {"block": nest.kept, "split": nest.kept, "walk": nest.reduced, "parts": (),
                 "core": (PARTS,)}
-        if loop.axes != want.get(loop.kind) or set(loop.axes) & set(loops):
+        axes = nest.reduced if sorted(loop.axes) == sorted(nest.reduced) else loop.axes
+        if (axes if loop.kind == "walk" else loop.axes) != want.get(loop.kind) or (
+                set(loop.axes) & set(loops)):
             _bad(" ".join(loop.axes), "wrong %s loop" % loop.kind)
         inside = set(filled)
         self.steps(loop.body, loops + loop.axes, inside)

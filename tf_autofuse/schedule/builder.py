@@ -32,6 +32,7 @@ from tf_autofuse.loop.ops import REDUCE_OPS
 from tf_autofuse.schedule.crossing import Crossing
 from tf_autofuse.schedule.expand import MEMORY, expand, reduced_type, register_type
 from tf_autofuse.schedule.follow import Follower
+from tf_autofuse.schedule.holding import Holding
 from tf_autofuse.schedule.online import Walk, plan_walks
 from tf_autofuse.schedule.points import guards, index, inside, placed
 
@@ -41,10 +42,6 @@ _SCALAR_FORMS = {
     ("ge", 1): "ges",
 }
 """Instructions that take the constant operand of that position as a scalar."""
-
-
-MAX_HELD = 3
-"""Held scopes in a program: each takes a queue, and queues take events."""
 
 
 class Builder:
@@ -63,9 +60,8 @@ class Builder:
         self.scope: List[Step] = []
         self.home: Dict[str, str] = {}
         self.spread: Dict[Tuple[str, str], str] = {}
-        self.held: Dict[Tuple[str, ...], List[Step]] = {}
         self.kept_loads: Dict[str, str] = {}
-        self.crossing = Crossing(self)
+        self.crossing, self.holding = Crossing(self), Holding(self)
         self.after_reduce: Set[str] = set()
         self.places = frozenset(v.name for v in loop.body if isinstance(v, Place))
         for value in loop.body:
@@ -103,9 +99,7 @@ class Builder:
             for walk in self.plan():
                 self.scope = body
                 self._streamed(walk)
-        holds = [Loop("hold", axes, tuple(steps))
-                 for axes, steps in sorted(self.held.items(), key=lambda item: len(item[0]))]
-        block = Loop("block", self.nest.kept, tuple(holds) + tuple(body))
+        block = Loop("block", self.nest.kept, tuple(self.holding.of_tasks() + body))
         return (self.crossing.around(block),) if self.nest.crosses else (block,)
 
     def plan(self) -> Tuple[Walk, ...]:
@@ -186,7 +180,7 @@ class Builder:
         for number in step.stores:
             self.values([self.loop.stores[number].value], lambda value: True)
             self.store(number)
-        block.append(Loop("walk", self.nest.reduced, tuple(self.scope)))
+        block.append(self.holding.walk(self.scope))
         self.scope, self.home, self.spread = block, kept, spread
         return accs, follower
 
@@ -211,21 +205,9 @@ class Builder:
                 self.home[value.name] = self._map(value)
             self.scope = scope
 
-    # Held values
-
     def hold(self, value: Value) -> List[Step]:
-        """The scope to compute `value` in: a held one if other tasks of the core share it."""
-        nest = self.nest
-        if value.name in self.after_reduce:
-            return self.scope
-        if self.variant != "resident" and set(value.axes) & set(nest.reduced):
-            return self.scope
-        axes = tuple(axis for axis in value.axes if axis in nest.kept)
-        if set(axes) == set(nest.kept) or self.y in axes:
-            return self.scope
-        if axes not in self.held and len(self.held) == MAX_HELD:
-            return self.scope
-        return self.held.setdefault(axes, [])
+        """The scope to compute `value` in."""
+        return self.holding.scope(value)
 
     # Values
 

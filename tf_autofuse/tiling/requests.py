@@ -46,7 +46,8 @@ class _Counter:
     def steps(self, steps: Sequence[Step], scope: str, found: Dict[int, Times]) -> None:
         for step in steps:
             if isinstance(step, Loop):
-                self.steps(step.body, step.kind, found)
+                inside = scope == "walk" and step.kind == "hold"
+                self.steps(step.body, "rows" if inside else step.kind, found)
             elif isinstance(step, CopyIn):
                 none = Times(0.0, 0.0)
                 times = self._times(step.axes, scope)
