@@ -1,9 +1,12 @@
 """On large tensors cores have work and UB is used, whatever the kernel, the shape and the chip."""
 import kernel_samples as samples
 import pytest
+from sweep.patterns import PATTERNS, case
 from tiling_samples import SHAPES, kernels
 
+from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.layout import LANE_BYTES, UNIT, layout
+from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.platforms import PLATFORMS
 from tf_autofuse.schedule import schedule
 from tf_autofuse.tiling import solve
@@ -24,12 +27,22 @@ def ub_share(program, t, chip):
     return taken / float(chip.ub_bytes)
 
 
-def large_tilings(chip):
+def patterns():
+    """The kernels of the sweep on the twin."""
+    return {pattern.__name__: merge_axes(case(pattern, "float32").lowered.kernel)[0]
+            for pattern in PATTERNS}
+
+
+def large_tilings(chip, loops):
     """(busy share of the cores, share of UB, whether cores may share a walk, name, shape)"""
-    for name, loop in sorted(kernels().items()):
+    for name, loop in sorted(loops.items()):
         if any(p.dtype not in chip.dtypes | {"bool"} for p in loop.inputs):
             continue
-        kernel = schedule(loop, chip)
+        try:
+            kernel = schedule(loop, chip)
+        except ScheduleError as error:
+            assert "different axes" in error.message or "smaller" in error.message
+            continue
         for shape in SHAPES[len(loop.axes)]:
             points = 1
             for size in shape:
@@ -48,9 +61,10 @@ def large_tilings(chip):
                        name, shape)
 
 
+@pytest.mark.parametrize("loops", [kernels, patterns])
 @pytest.mark.parametrize("chip", sorted(PLATFORMS))
-def test_cores_have_work_and_ub_is_used(chip):
-    found = list(large_tilings(PLATFORMS[chip]))
+def test_cores_have_work_and_ub_is_used(chip, loops):
+    found = list(large_tilings(PLATFORMS[chip], loops()))
     assert len(found) > 100
     assert all(share <= 1.0 for _, share, _, _, _ in found)
     # Without SyncAll cores cannot share the walk of one task.

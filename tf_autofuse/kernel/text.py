@@ -39,7 +39,7 @@ from tf_autofuse.loop.ir import LoopKernel
 from tf_autofuse.loop.text import parse_dims, parse_loop, print_loop
 from tf_autofuse.platforms import PLATFORMS
 
-CODEGEN = 5
+CODEGEN = 6
 """Raised when printers or tilings change what equal kernel IR becomes: keys must change, too."""
 
 
