@@ -28,8 +28,8 @@ enum { MAX_TILE = 1024 };
 /* Elements of a short run that are reduced side by side: a vector of double. */
 enum { RUN_LANES = 8 };
 
-/* Rows of a few elements that are computed side by side: a vector of float. */
-enum { SIDE_ROWS = 16 };
+/* Rows of a few elements that are computed side by side: two vectors of float. */
+enum { SIDE_ROWS = 32 };
 
 struct NestShape {
   int64_t outer; /* points of the kept axes outside the walk */

@@ -47,6 +47,15 @@ AF_INLINE int32_t reduce_exp(float x, float tail, Pair* r) {
   return (int32_t)(bits_of(shifted) - 0x4b400000u);
 }
 
+/* (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2, where e^r may be 3e-9 off. */
+AF_INLINE float exp_bend(float r) {
+  float p = 0x1.6a4d6p-10f;
+  p = fma_of(p, r, 0x1.12398ep-7f);
+  p = fma_of(p, r, 0x1.5558bp-5f);
+  p = fma_of(p, r, 0x1.555492p-3f);
+  return fma_of(p, r, 0x1.fffffcp-2f);
+}
+
 /* e^(r + r_lo) - 1 - r for |r| <= ln(2) / 2. */
 AF_INLINE float exp_tail(float r, float r_lo) {
   float p = 0x1.a151bcp-13f;
@@ -58,11 +67,11 @@ AF_INLINE float exp_tail(float r, float r_lo) {
   return fma_of(p * r, r, r_lo);
 }
 
-/* e^x = 2^k (1 + q) with q in [-0.3, 0.42]; |x| <= 110. Not `exact` saves the low part of r. */
-AF_INLINE Pair exp_parts(float x, bool exact, int32_t* k) {
+/* e^x = 2^k (1 + q) with q in [-0.3, 0.42]; |x| <= 110. */
+AF_INLINE Pair exp_parts(float x, int32_t* k) {
   Pair r;
   *k = reduce_exp(x, 0.0f, &r);
-  const float t = exp_tail(r.hi, exact ? r.lo : 0.0f);
+  const float t = exp_tail(r.hi, r.lo);
   const float q = r.hi + t;
   return {q, (r.hi - q) + t};
 }
@@ -76,7 +85,7 @@ AF_INLINE float times_power(float y, int32_t n) {
 /* e^x for x <= 0 as a pair; results below the normal numbers are 0. */
 AF_INLINE Pair exp_below_one(float x) {
   int32_t k;
-  const Pair q = exp_parts(x < -104.0f ? -104.0f : x, true, &k);
+  const Pair q = exp_parts(x < -104.0f ? -104.0f : x, &k);
   const float s = power_of_two(k < -127 ? -127 : k);
   const float e = fma_of(s, q.hi, s);
   return {e, fma_of(s, q.hi, s - e)};
@@ -96,7 +105,7 @@ AF_INLINE float reduce_exp_roughly(float x, uint32_t* shifted) {
 AF_INLINE float math_exp(float x) {
   uint32_t power;
   const float r = reduce_exp_roughly(x, &power);
-  const float y = float_of(bits_of(1.0f + (r + exp_tail(r, 0.0f))) + power);
+  const float y = float_of(bits_of(fma_of(r, fma_of(r, exp_bend(r), 1.0f), 1.0f)) + power);
   const float from_zero = x >= -0x1.5d589ep6f ? y : 0.0f;
   return x <= 0x1.62e42ep6f ? from_zero : x + __builtin_inff();
 }
@@ -104,7 +113,7 @@ AF_INLINE float math_exp(float x) {
 /* (e^x - 1) / 2 for -18 <= x <= 89; halved, so that it does not overflow before its time. */
 AF_INLINE Pair half_expm1(float x) {
   int32_t k;
-  const Pair q = exp_parts(x, true, &k);
+  const Pair q = exp_parts(x, &k);
   const float s = power_of_two(k - 1);
   const float a = s - 0.5f;
   const float b = s * q.hi;
@@ -117,31 +126,34 @@ AF_INLINE float math_expm1(float x) {
   return __builtin_fabsf(x) < 0x1p-25f ? x : 2.0f * (y.hi + y.lo);
 }
 
-/* x + x^3 P(x^2) up to 1, beyond that 1 - 2 / (1 + e^(2 |x|)). */
+/* With T = w coth(w) = 1 - p, a fit for |w| <= 1: tanh(w) = w / T, and beyond 1, where 2 |x| is
+ * n ln(2) + 2 w, 1 - 2 (T - w) / (2^n (T + w) + T - w). Both end with the same division. */
 AF_INLINE float math_tanh(float x) {
   const float a = __builtin_fabsf(x);
-  const float z = x * x;
-  float p = -0x1.77dcb2p-12f;
-  p = fma_of(p, z, 0x1.2da4c0p-9f);
-  p = fma_of(p, z, -0x1.0460b0p-7f);
-  p = fma_of(p, z, 0x1.60098cp-6f);
-  p = fma_of(p, z, -0x1.b96222p-5f);
-  p = fma_of(p, z, 0x1.110be2p-3f);
-  p = fma_of(p, z, -0x1.55553cp-2f);
-  const float near = fma_of(a, z * p, a);
-  uint32_t power;
-  const float r = reduce_exp_roughly(2.0f * a, &power);
-  const float s = float_of(power + bits_of(1.0f));
-  const float d = fma_of(s, r + exp_tail(r, 0.0f), s + 1.0f);
-  const float far = a > 9.5f ? 1.0f : 1.0f - 2.0f / d;
-  return __builtin_copysignf(a < 1.0f ? near : far, x);
+  const bool near = a < 1.0f;
+  const float c = a > 9.5f ? 9.5f : a;
+  const float magic = 0x1.8p23f + 127;
+  const float sum = fma_of(c, 0x1.715476p1f, magic);
+  const float r = fma_of(sum - magic, -0x1.62e43p-2f, c);
+  const float w = near ? a : r;
+  const float z = w * w;
+  const float zz = z * z;
+  float p = fma_of(-0x1.0b6096p-16f, z, 0x1.afbf2p-13f);
+  p = fma_of(p, zz, fma_of(-0x1.15058ap-9f, z, 0x1.6c1404p-6f));
+  p = fma_of(z, -0x1.555552p-2f, zz * p);
+  const float t = 1.0f - p;
+  const float below = w - t;
+  const float far = fma_of(float_of(bits_of(sum) << 23), t + w, -below);
+  const float base = near ? w : 1.0f;
+  const float q = (near ? p : 2.0f * below) / (near ? t : far);
+  return __builtin_copysignf(fma_of(base, q, base), x);
 }
 
 /* 1 / (1 + e^-x); results below the normal numbers are 0. */
 AF_INLINE float math_sigmoid(float x) {
   uint32_t power;
   const float r = reduce_exp_roughly(x > 60.0f ? -60.0f : -x, &power);
-  const float q = r + exp_tail(r, 0.0f);
+  const float q = fma_of(r * exp_bend(r), r, r);
   const float s = float_of(power + bits_of(1.0f));
   const float above = s + 1.0f;
   const float d = fma_of(s, q, above);
@@ -257,7 +269,7 @@ AF_INLINE float math_erf(float x) {
   uint32_t power;
   const float r = reduce_exp_roughly(-c * g, &power);
   const float s = float_of(power + bits_of(1.0f));
-  const float far = (1.0f - s) - s * (r + exp_tail(r, 0.0f));
+  const float far = (1.0f - s) - s * fma_of(exp_bend(r) * r, r, r);
   return a < 1.0f ? near : (x != x ? x : __builtin_copysignf(far, x));
 }
 

@@ -96,6 +96,9 @@ AF_INLINE T wrap_abs(T a) {
 /* Maximum and minimum that let NaN through; between equal operands the second is returned. A bound
  * that the compiler knows takes one comparison. */
 #define AF_KNOWN_NUMBER(x) (__builtin_constant_p(x) && (x) == (x))
+/* The same for narrow floats, whose bits are picked; between equal operands the first one is. */
+#define AF_AT_LEAST(a, b) (AF_KNOWN_NUMBER(b) ? !((a) < (b)) : ((a) >= (b)) | ((a) != (a)))
+#define AF_AT_MOST(a, b) (AF_KNOWN_NUMBER(b) ? !((a) > (b)) : ((a) <= (b)) | ((a) != (a)))
 template <typename T>
 AF_INLINE T pick_max(T a, T b) {
   if (AF_KNOWN_NUMBER(b)) return a <= b ? b : a;

@@ -28,7 +28,8 @@ _MAP_COST.update((name, 60.0) for name in (
     "igammac igamma_grad_a zeta polygamma betainc").split())
 _PLAIN_COST = 0.08
 _HEADERS = ("kernel_abi.h", "cut.h", "scalar_types.h", "integer_math.h", "vector_math.h",
-            "special_math.h", "chunk.h", "bessel_math.h", "gamma_math.h")
+            "rough_math.h", "special_math.h", "chunk.h", "turn.h", "bessel_math.h",
+            "gamma_math.h")
 
 
 def print_host(kernel: Kernel) -> str:

@@ -21,7 +21,7 @@ MAX_PHASES = 4
 
 # Rows below this size are computed side by side, and those with costly math or with a maximum,
 # which looks for NaN in every lane.
-FEW = 8
+FEW = 9
 FEW_COSTLY = 16
 
 
@@ -110,12 +110,17 @@ class NestPrinter(WalkPrinter):
         turned = replace(nest, axes=nest.reduced + nest.kept)
         rows = NestPrinter(self.loop, turned, self.number, self.means)
         rows.phases, rows.grouping = 0, False
+        size = self.size[nest.inner]
         self.put("int64_t o = o0;")
-        self.open("if (%s < %d && !split) {" % (self.size[nest.inner], self.few))
+        self.open("if (%s < %d && !split) {" % (size, self.few))
         self.open("for (; o + SIDE_ROWS <= o1; o += SIDE_ROWS) {")
         rows.indent = self.indent
         rows.put("const int64_t x0 = o, x1 = o + SIDE_ROWS;")
+        rows._turn_rows(size)
         rows._passes()
+        for number in sorted(rows.columns):
+            rows.put("turn_columns(turned_out%d, %s, out%d + o * %s);"
+                     % (number, size, self.loop.stores[number].output, size))
         self.lines += rows.lines
         self.close()
         self.put("%s = o;" % self.point[nest.kept[0]])
@@ -207,11 +212,12 @@ class NestPrinter(WalkPrinter):
 
     def _parked_values(self, number: int, targets: Sequence[str]) -> Dict[str, int]:
         """Costly values of this pass that the last pass needs again, with the store whose place in
-        memory keeps them until then: softmax computes exp once. Only along a reduced inner axis,
-        where what was written is still in the cache. A place belongs to one point of the nest: the
-        last pass of one chunk must not write what another one reads."""
+        memory keeps them until then: softmax computes exp once. Only along a reduced inner axis
+        or in turned rows, where what was written is still in the cache. A place belongs to one
+        point of the nest: the last pass of one chunk must not write what another one reads."""
         last = self.nest.passes[-1]
-        if self.nest.inner_kept or self.nest.passes[number] is last or last.reduces:
+        written = bool(self.columns) or not self.nest.inner_kept
+        if not written or self.nest.passes[number] is last or last.reduces:
             return {}
         stored = {store.value for store in self.loop.stores}
         here = [v for v in needed(self.loop, targets, frozenset(self.known))

@@ -47,13 +47,12 @@ _FLOAT_MAPS.update(
 # Bits of the result: {w0}, {w1} are the operands as float; between equals the first one is kept.
 _NARROW_MAPS = {
     "neg": "(uint16_t)({0} ^ 0x8000u)", "abs": "(uint16_t)({0} & 0x7fffu)",
-    "max": "({w0} >= {w1}) | ({w0} != {w0}) ? {0} : {1}",
-    "min": "({w0} <= {w1}) | ({w0} != {w0}) ? {0} : {1}",
+    "max": "AF_AT_LEAST({w0}, {w1}) ? {0} : {1}", "min": "AF_AT_MOST({w0}, {w1}) ? {0} : {1}",
 }
 _WIDE_MAPS = {
     "neg": "-{0}", "abs": "math_abs({0})",
-    "max": "({0} >= {1}) | ({0} != {0}) ? {0} : {1}",
-    "min": "({0} <= {1}) | ({0} != {0}) ? {0} : {1}", "select": "{0} ? {1} : {2}",
+    "max": "AF_AT_LEAST({0}, {1}) ? {0} : {1}", "min": "AF_AT_MOST({0}, {1}) ? {0} : {1}",
+    "select": "{0} ? {1} : {2}",
 }
 _BOOL_MAPS = {"and": "{0} & {1}", "or": "{0} | {1}", "not": "!{0}"}
 _COMPARES = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Callable, Dict, List, Sequence, Set
 
 from tf_autofuse.codegen.host_reduce import Accumulator
+from tf_autofuse.codegen.host_rough import rough_values
 from tf_autofuse.codegen.host_scalar import (
     MEMORY_TYPES,
     VALUE_TYPES,
@@ -32,7 +33,7 @@ class ValuePrinter:
 
     Axis number k has the size `n<k>` and the coordinate `i<k>`; value number k is `v<k>`. Values
     in `bound` are read through another expression, those in `known` need no definition. `runs` says
-    where the float form of a narrow load lies already.
+    where a load lies already: the float form of a narrow one, or an element of a turned row.
     """
 
     def __init__(self, loop: LoopKernel) -> None:
@@ -43,9 +44,11 @@ class ValuePrinter:
         self.point = {axis: "i%d" % i for i, axis in enumerate(loop.axes)}
         self.rows = runtime_rows(loop)
         self.partial_types = _partial_types(loop)
+        self.rough = rough_values(loop)
         self.known: Set[str] = set()
         self.bound: Dict[str, str] = {}
         self.runs: Dict[str, str] = {}
+        self.columns: Dict[int, str] = {}  # where stores of short rows wait until they are whole
         self.reused: Dict[int, int] = {}  # outputs that may lie where an input lies
         self.counts_refusals = False  # places of a vector loop are looked at when it has ended
         self.lines: List[str] = []
@@ -154,7 +157,9 @@ class ValuePrinter:
     def define(self, value: Value) -> None:
         """The statement that computes `value`."""
         wides = [self.wide(name) for name in value.args]
-        if isinstance(value, Load):
+        if value.name in self.runs and value.dtype not in NARROW_FLOATS:
+            text = self.runs[value.name]
+        elif isinstance(value, Load):
             text = self._guarded(value, "in%d[%s]" % (value.input, self._load_offset(value)))
             text += " != 0" if value.dtype == "bool" and not self._is_part(value) else ""
         elif isinstance(value, Inside):
@@ -164,6 +169,8 @@ class ValuePrinter:
         elif isinstance(value, Place):
             text = "%s(%s, %s)" % ("nearest_place" if self.counts_refusals else "place",
                                    self.expr(value.operand), self.size[value.axis])
+        elif value.name in self.rough:
+            text = "rough_%s(%s)" % (_op(value), wides[0])
         else:
             dtypes = [self.by_name[name].dtype for name in value.args]
             text = map_expression(_op(value), [self.expr(n) for n in value.args], wides, dtypes,
@@ -183,6 +190,8 @@ class ValuePrinter:
 
     def place(self, number: int) -> str:
         """Where store number `number` writes at the current point."""
+        if number in self.columns:
+            return self.columns[number]
         store = self.loop.stores[number]
         return "out%d[%s]" % (store.output, self._dense(store.axes))
 

@@ -153,6 +153,27 @@ class WalkPrinter(ValuePrinter):
         if acc.needs_flag:
             self.put("nan%d |= lane_nan%d[0];" % (at, at))
 
+    def _turn_rows(self, size: str) -> None:
+        """Rows of this block, turned; and room for results that are turned back."""
+        kept, inner = self.nest.kept[0], self.nest.reduced[0]
+        slot = "[%s * SIDE_ROWS + %s - x0]" % (self.point[inner], self.point[kept])
+        stores = [n for step in self.nest.passes for n in step.stores]
+        reduces = [self._reduction(name) for step in self.nest.passes for name in step.reduces]
+        roots = [self.loop.stores[n].value for n in stores] + [v.operand for v in reduces]
+        for value in needed(self.loop, roots):
+            if (isinstance(value, Load) and value.axes == (kept, inner) and not value.when
+                    and value.input not in self.rows and value.dtype == "float32"):
+                at = self.index[value.name]
+                self.put("float turned%d[TURN_COLUMNS * SIDE_ROWS];" % at)
+                self.put("turn_rows(in%d + o * %s, %s, turned%d);" % (value.input, size, size, at))
+                self.runs[value.name] = "turned%d%s" % (at, slot)
+        for number in stores:
+            store = self.loop.stores[number]
+            if (store.axes == (kept, inner) and store.output < len(self.loop.outputs)
+                    and self.loop.outputs[store.output].dtype == "float32"):
+                self.put("float turned_out%d[TURN_COLUMNS * SIDE_ROWS];" % number)
+                self.columns[number] = "turned_out%d%s" % (number, slot)
+
     def _level(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
                stores: Sequence[int]) -> None:
         """Everything that happens at one depth of the walk, once per point."""
