@@ -219,6 +219,23 @@ AF_INLINE float math_log1p(float x) {
   return x < -1.0f ? __builtin_nanf("") : r;
 }
 
+/* log(1 + x) for 0 <= x <= 1: of 1 + f or of 2 (1 + f), with f exact. */
+AF_INLINE float log1p_of_fraction(float x) {
+  const bool above = x >= 0.5f;
+  const float f = above ? fma_of(0.5f, x, -0.5f) : x;
+  const float n = above ? 1.0f : 0.0f;
+  const float ff = f * f;
+  const float p01 = fma_of(-0x1.fffeb8p-3f, f, 0x1.555588p-2f);
+  const float p23 = fma_of(-0x1.552f98p-3f, f, 0x1.996df8p-3f);
+  const float p45 = fma_of(-0x1.0b9918p-3f, f, 0x1.28d21ap-3f);
+  const float p67 = fma_of(-0x1.5f4c64p-5f, f, 0x1.a0fca6p-4f);
+  const float p = fma_of(fma_of(p67, ff, p45), ff * ff, fma_of(p23, ff, p01));
+  const float t = ff * fma_of(p, f, -0.5f);
+  const float hi = fma_of(n, AF_LN2_HI, f);
+  const float lo = fma_of(n, AF_LN2_HI, -hi) + f;
+  return hi + (lo + fma_of(n, AF_LN2_LO, t));
+}
+
 /* max(x, 0) + log(1 + e^-|x|). */
 AF_INLINE float math_softplus(float x) {
   const Pair e = exp_below_one(-__builtin_fabsf(x));

@@ -52,6 +52,7 @@ AF_INLINE double log1p_wide(double x) {
 }
 #if !AF_HAS_FMA
 AF_INLINE float math_log1p(float x) { return (float)log1p_wide((double)x); }
+AF_INLINE float log1p_of_fraction(float x) { return math_log1p(x); }
 #endif
 AF_INLINE double math_log1p(double x) { return __builtin_log1p(x); }
 

@@ -13,6 +13,7 @@ from tf_autofuse.codegen.host_scalar import (
     wide_expression,
     widen,
 )
+from tf_autofuse.codegen.host_stages import logs_of_fractions
 from tf_autofuse.kernel.nest import Row, needed, runtime_rows, table_names
 from tf_autofuse.loop.ir import (
     Const,
@@ -45,6 +46,7 @@ class ValuePrinter:
         self.rows = runtime_rows(loop)
         self.partial_types = _partial_types(loop)
         self.rough = rough_values(loop)
+        self.fractions = logs_of_fractions(loop)
         self.known: Set[str] = set()
         self.bound: Dict[str, str] = {}
         self.runs: Dict[str, str] = {}
@@ -171,6 +173,8 @@ class ValuePrinter:
                                    self.expr(value.operand), self.size[value.axis])
         elif value.name in self.rough:
             text = "rough_%s(%s)" % (_op(value), wides[0])
+        elif value.name in self.fractions:
+            text = "log1p_of_fraction(%s)" % wides[0]
         else:
             dtypes = [self.by_name[name].dtype for name in value.args]
             text = map_expression(_op(value), [self.expr(n) for n in value.args], wides, dtypes,

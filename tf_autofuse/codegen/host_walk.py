@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from tf_autofuse.codegen.host_reduce import Accumulator
+from tf_autofuse.codegen.host_stages import staged_values
 from tf_autofuse.codegen.host_values import ValuePrinter
 from tf_autofuse.kernel.nest import Nest, needed
 from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Place, Reduce, Value
@@ -214,12 +215,14 @@ class WalkPrinter(ValuePrinter):
 
     def _vectors(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
                  stores: Sequence[int]) -> None:
-        """The loop itself. With float16 in memory it runs in chunks that are converted whole."""
+        """The loop itself. With float16 in memory it runs in chunks that are converted whole, with
+        long functions that wait for each other in chunks that one after the other goes over."""
         axis = self.nest.order[depth]
         loads = [v for v in lines.get(depth, ())
                  if isinstance(v, Load) and self.is_half_run(v, axis)]
         packed = [n for n in stores if self.is_packed(n, axis)]
-        if not loads and not packed:
+        staged = staged_values(self.loop, lines.get(depth, ()), frozenset(self.known))
+        if not loads and not packed and not staged:
             self._open_loop(axis, self._simd(reduces))
             self._level(depth, lines, reduces, stores)
             self.close()
@@ -231,6 +234,8 @@ class WalkPrinter(ValuePrinter):
             self.widen_run(value, axis)
         for number in packed:
             self.put("AF_BUFFER float packed%d[CHUNK];" % number)
+        for value in staged:
+            self._stage(value, axis, lines[depth])
         self._open_loop(axis, self._simd(reduces), ("c", "e"))
         self._level(depth, lines, reduces, [n for n in stores if n not in packed])
         for number in packed:
@@ -238,9 +243,23 @@ class WalkPrinter(ValuePrinter):
         self.close()
         for number in packed:
             self.narrow_run(number, axis)
-        for value in loads:
+        for value in [*loads, *staged]:
             del self.runs[value.name]
         self.close()
+
+    def _stage(self, value: Value, axis: str, values: Sequence[Value]) -> None:
+        """The loop of one value over a chunk, and what it leaves for the loops behind it."""
+        at = self.index[value.name]
+        here = {v.name for v in values}
+        self.put("AF_BUFFER float staged%d[CHUNK];" % at)
+        self._open_loop(axis, "#pragma omp simd", ("c", "e"))
+        for each in needed(self.loop, [value.name], frozenset(self.known)):
+            if each.name in here:
+                self.define(each)
+        slot = "staged%d[%s - c]" % (at, self.point[axis])
+        self.put("%s = %s;" % (slot, self.var(value)))
+        self.close()
+        self.runs[value.name] = slot
 
     def _is_grouped(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
                     stores: Sequence[int]) -> bool:
