@@ -9,9 +9,11 @@ import numpy as np
 import tensorflow as tf
 from hypothesis import strategies as st
 
-FLOATS = ("float32", "float16")
-NUMBERS = FLOATS + ("int32",)
+FLOATS = ("float32", "float16", "bfloat16", "float64")
+INTEGERS = ("int32", "int64")
+NUMBERS = FLOATS + INTEGERS
 DTYPES = NUMBERS + ("bool",)
+DRAWN = ("float32", "float16", "int32", "bool") * 2 + ("bfloat16", "float64", "int64")
 SIZES = (1, 2, 3, 5, 8, 17, 33, 0)
 EDGES = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 65504.0, 6e-8, 1e30]
 
@@ -26,7 +28,7 @@ BINARY = {
 }
 COMPARE = ("tf.greater", "tf.less_equal", "tf.equal", "tf.not_equal")
 REDUCE = {
-    "tf.reduce_max": NUMBERS, "tf.reduce_min": NUMBERS, "tf.reduce_sum": ("int32",),
+    "tf.reduce_max": NUMBERS, "tf.reduce_min": NUMBERS, "tf.reduce_sum": INTEGERS,
 }
 
 
@@ -58,7 +60,7 @@ class Program(NamedTuple):
 
     def build(self, *inputs):
         """The outputs as tensors."""
-        env = {"tf": tf, "tf1": tf.compat.v1}
+        env = {"tf": tf, "tf1": tf.compat.v1, "after": after}
         env.update(("v%d" % i, tensor) for i, tensor in enumerate(inputs))
         for i, step in enumerate(self.steps):
             env["v%d" % (len(inputs) + i)] = eval(step.text, env)
@@ -70,16 +72,25 @@ class Program(NamedTuple):
         return [_values(rng, dtype, dims) for dtype, dims, _ in self.inputs]
 
 
+def after(first, build):
+    """The tensor that `build` makes, computed when `first` has been."""
+    with tf.control_dependencies([first]):
+        return build()
+
+
 def _values(rng, dtype, dims):
     if dtype == "bool":
         return np.asarray(rng.rand(*dims) < 0.5)
-    if dtype == "int32":
-        wide = np.asarray(rng.randint(-(2 ** 31), 2 ** 31 - 1, dims, dtype=np.int64))
-        return np.where(rng.rand(*dims) < 0.3, wide, wide % 7 - 3).astype(np.int32)
+    if dtype in INTEGERS:
+        info = np.iinfo(dtype)
+        wide = np.asarray(rng.randint(info.min, info.max, dims, dtype=np.int64))
+        return np.where(rng.rand(*dims) < 0.3, wide, wide % 7 - 3).astype(dtype)
     values = np.asarray(rng.randn(*dims) * 4)
     edges = np.asarray(rng.choice(EDGES, dims))
     with np.errstate(all="ignore"):
-        return np.where(rng.rand(*dims) < 0.2, edges, values).astype(np.float32).astype(dtype)
+        mixed = np.where(rng.rand(*dims) < 0.2, edges, values)
+        mixed = mixed if dtype == "float64" else mixed.astype(np.float32)
+        return mixed.astype(tf.as_dtype(dtype).as_numpy_dtype)
 
 
 @st.composite
@@ -90,13 +101,16 @@ def programs(draw, max_steps=12):
     inputs = []
     for _ in range(draw(st.integers(1, 3))):
         dims = _smaller(draw, base)
-        dtype = draw(st.sampled_from(DTYPES))
+        dtype = draw(st.sampled_from(DRAWN))
         shape = tuple(None if draw(st.integers(0, 4)) == 0 else size for size in dims)
         inputs.append((dtype, dims, shape))
         values.append(Step("", dtype, dims, True))
     steps = []
     for _ in range(draw(st.integers(2, max_steps))):
         step = _step(draw, values, base)
+        if draw(st.integers(0, 9)) == 9:
+            first = draw(st.integers(0, len(values) - 1))
+            step = step._replace(text="after(v%d, lambda: %s)" % (first, step.text))
         steps.append(step)
         values.append(step)
     last = len(values) - 1
@@ -133,7 +147,7 @@ def _step(draw, values, base) -> Step:
         return _gather(draw, values, x, name)
     if kind in ("binary", "select") and x.joins:
         return _meet(draw, values, kind, index)
-    target = draw(st.sampled_from([dtype for dtype in DTYPES if dtype != x.dtype]))
+    target = draw(st.sampled_from([dtype for dtype in DRAWN if dtype != x.dtype]))
     return Step("tf.cast(%s, %r)" % (name, target), target, x.dims, x.joins)
 
 
@@ -220,7 +234,7 @@ def _block(draw, x, name) -> Step:
     """A roll, a running sum, or diagonals."""
     rank = len(x.dims)
     at = draw(st.integers(0, rank - 1))
-    kinds = ["roll"] + ["cumsum"] * (x.dtype == "int32") + ["part"] * (rank > 1)
+    kinds = ["roll"] + ["cumsum"] * (x.dtype in INTEGERS) + ["part"] * (rank > 1)
     kinds += ["diag"] * bool(rank < 6 and np.prod(x.dims) * x.dims[-1] <= 50000)
     kind = draw(st.sampled_from(kinds))
     if kind == "roll":

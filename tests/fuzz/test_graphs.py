@@ -35,6 +35,8 @@ def assert_all_same(got, expected, program):
 
 def assert_same_bits(got, expected, signs):
     assert got.dtype == expected.dtype and got.shape == expected.shape
+    if got.dtype == tf.bfloat16.as_numpy_dtype:
+        got, expected = got.astype(np.float32), expected.astype(np.float32)
     if got.dtype.kind != "f":
         np.testing.assert_array_equal(got, expected)
         return
