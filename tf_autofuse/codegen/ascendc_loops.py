@@ -6,6 +6,7 @@ from typing import List, Optional, Sequence, Set, Tuple
 from tf_autofuse.codegen.ascendc_groups import group_lines
 from tf_autofuse.codegen.ascendc_steps import C_TYPES, StepPrinter
 from tf_autofuse.kernel.ir import (
+    KEEPING_VARIANTS,
     SPLIT_VARIANTS,
     Compute,
     CopyIn,
@@ -36,6 +37,7 @@ class LoopPrinter(StepPrinter):
         self.busy: Set[str] = set()
         self.comment = ""
         self.held = 0
+        self.grouped = False
 
     # Scopes
 
@@ -46,7 +48,7 @@ class LoopPrinter(StepPrinter):
         self.dirty = None
         temps = [s for s in loads
                  if isinstance(s, CopyIn) and s.input >= len(self.kernel.loop.inputs)]
-        if temps and self.program.nest.crosses:
+        if temps and self.program.nest.crosses and self.program.variant == "stream":
             self.put("// What this core has found so far is in memory.")
             self.put("Sync<AscendC::HardEvent::MTE3_MTE2>();")
         for load in fresh:
@@ -102,6 +104,8 @@ class LoopPrinter(StepPrinter):
             self._tasks(loop)
         elif loop.kind == "core":
             self._core(loop)
+        elif loop.kind == "strips":
+            self._strips(loop)
         elif loop.kind == "hold":
             self._hold(loop)
         elif loop.kind == "parts":
@@ -133,8 +137,26 @@ class LoopPrinter(StepPrinter):
         self.put("const int64_t %s = AscendC::GetBlockIdx();" % self.point(PARTS))
         self.open("if (%s < %s) {" % (self.point(PARTS), self.size(PARTS)))
         self._resident_tile()
+        self._group(loop)
+
+    def _group(self, loop: Loop) -> None:
+        """The body of a loop over groups of tasks, and its end."""
+        self.grouped = True
         self.scope(loop.body)
+        self.grouped = False
         self.close()
+
+    def _strips(self, loop: Loop) -> None:
+        """The groups of tasks and strips of columns that this core has."""
+        core, cores = "AscendC::GetBlockIdx()", "AscendC::GetBlockNum()"
+        self.put("const int64_t units = %s * t.parts%d;" % (self.size(PARTS), self.number))
+        self.put("const int64_t lastUnit = units * (%s + 1) / %s;" % (core, cores))
+        self.open("for (int64_t unit = units * %s / %s; unit < lastUnit; ++unit) {" % (core, cores))
+        self.put("const int64_t %s = unit / t.parts%d;" % (self.point(PARTS), self.number))
+        self.put("const int64_t part = unit %% t.parts%d;" % self.number)
+        self._decompose(self.program.nest.reduced, "part")
+        self.put("const uint32_t pitch = t.pitch%d;" % self.number)
+        self._group(loop)
 
     def _resident_tile(self) -> None:
         """The tile along axes that it holds as a whole."""
@@ -148,7 +170,7 @@ class LoopPrinter(StepPrinter):
         """The tasks of this core: a run of neighbours, as long as that of any other core."""
         number, split = self.number, loop.kind == "split"
         core, cores = "AscendC::GetBlockIdx()", "AscendC::GetBlockNum()"
-        if self.program.nest.crosses:
+        if self.grouped:
             core, cores = self.point(PARTS), self.size(PARTS)
         else:
             self._resident_tile()
@@ -166,7 +188,13 @@ class LoopPrinter(StepPrinter):
             end = "Smaller(tasks, group * (%s))" % end.replace("tasks", "groups")
         self.put("const int64_t end = %s;" % end)
         self._declare_holds(loop, 0)
+        keeps = self.grouped and self.program.variant in KEEPING_VARIANTS
+        if keeps:
+            self.put("const int64_t first = %s;" % first)
+            first = "first"
         self.open("for (int64_t task = %s; task < end; ++task) {" % first)
+        if keeps:
+            self._declare_kept(loop, "(task - first)")
         if split:
             self.put("const int64_t part = task %% t.parts%d;" % number)
         self._decompose(task_order(self.program), "task / t.parts%d" % number if split else "task")

@@ -144,7 +144,8 @@ class _Machine:
         self.views, self.outputs, self.sizes = views, outputs, sizes
         self.tile = dict(zip((program.y, program.x), tile))
         self.at: Dict[str, slice] = {}
-        self.parts = max(1, min(parts, len(self._points(program.nest.reduced))))
+        tiles = len(self._points(program.nest.reduced))
+        self.parts = tiles if program.strips else max(1, min(parts, tiles))
         if program.variant == "resident":
             self.at = {axis: slice(0, sizes[axis]) for axis in program.nest.reduced}
         self.part: Optional[int] = None
@@ -173,6 +174,8 @@ class _Machine:
             for core in range(self.sizes[PARTS]):
                 self.at[PARTS] = slice(core, core + 1)
                 self._steps(loop.body)
+        elif loop.kind == "strips":
+            self._strips(loop)
         elif loop.kind == "parts":
             own = self.part
             for part in range(self.parts):
@@ -193,13 +196,23 @@ class _Machine:
                 self.at.update(point)
                 self._steps(loop.body)
 
+    def _strips(self, loop: Loop) -> None:
+        for group in range(self.sizes[PARTS]):
+            for part, point in enumerate(self._points(self.program.nest.reduced)):
+                self.part = part
+                self.at.update(point)
+                self.at[PARTS] = slice(group, group + 1)
+                self._steps(loop.body)
+        self.part = None
+        self.at.pop(PARTS, None)
+
     def _share(self, loop: Loop) -> List[List[Tuple[str, slice]]]:
         """The points of a loop that are those of this part, or of this core."""
         points = self._points(loop.axes if loop.kind == "walk" else task_order(self.program))
         part, parts = 0, 1
         if loop.kind == "walk" and self.part is not None:
             part, parts = self.part, self.parts
-        elif loop.kind == "block" and self.program.nest.crosses:
+        elif loop.kind == "block" and self.program.nest.crosses and PARTS in self.at:
             part, parts = self.at[PARTS].start, self.sizes[PARTS]
         return points[len(points) * part // parts:len(points) * (part + 1) // parts]
 

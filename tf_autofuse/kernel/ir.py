@@ -214,6 +214,8 @@ class Loop:
     kind `parts`: over the parts of a split, in order.
     kind `core`: once on each core that has a share of the block loop inside, whose number is the
     coordinate of PARTS. What its body makes before that loop is there for all tasks.
+    kind `strips`: as `core` for groups of tasks, whose number is the coordinate of PARTS, and for
+    each tile of the reduced axes: several cores share the tasks of a group.
     """
 
     kind: str
@@ -237,6 +239,11 @@ class Program:
     x: Optional[str]
     buffers: Tuple[Buffer, ...]
     steps: Tuple[Step, ...]
+
+    @property
+    def strips(self) -> bool:
+        """Whether groups of cores share the rows of a nest with reductions over its kept axes."""
+        return self.nest.crosses and self.variant in SPLIT_VARIANTS
 
     def buffer(self, name: str) -> Buffer:
         """The buffer called `name`; KeyError when there is none."""

@@ -112,6 +112,9 @@ def scope_loads(program: Program, steps: Tuple[Step, ...]) -> List[Step]:
             and program.buffer(step.dst).position == "VECIN"]
 
 
+_QUEUES = {"walk": "walkIn", "parts": "walkIn", "strips": "stripIn"}
+
+
 def layout(program: Program) -> Layout:
     """The places of all buffers of `program`."""
     queues: Dict[str, Queue] = {}
@@ -120,7 +123,7 @@ def layout(program: Program) -> Layout:
     for loop in walk_steps(program.steps):
         if not isinstance(loop, Loop):
             continue
-        name = "walkIn" if loop.kind in ("walk", "parts") else "blockIn"
+        name = _QUEUES.get(loop.kind, "blockIn")
         if loop.kind == "hold":
             name, held = "heldIn%d" % held, held + 1
         slab = Extent()
@@ -129,7 +132,8 @@ def layout(program: Program) -> Layout:
             slab = slab + buffer_extent(program.buffer(load.dst))  # type: ignore[union-attr]
         if slab != Extent():
             old = queues[name].extent if name in queues else Extent()
-            queues[name] = Queue(name, "VECIN", loop.kind != "hold", slab.union(old))
+            double = loop.kind not in ("hold", "strips")
+            queues[name] = Queue(name, "VECIN", double, slab.union(old))
     out = kept = Extent()
     for buffer in program.buffers:
         if buffer.position == "VECOUT":

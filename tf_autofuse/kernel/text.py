@@ -171,7 +171,7 @@ def _parse_steps(rows: Rows, buffers: List[Buffer]) -> Tuple[Step, ...]:
         line = raw.strip()
         if line == "}":
             return tuple(steps)
-        loop = re.match(r"(block|split|walk|hold|parts|core) (.*)\{$", line)
+        loop = re.match(r"(block|split|walk|hold|parts|core|strips) (.*)\{$", line)
         buffer = re.match(r"(\w+): (\w+) (\w+) (\w+) slot (\d+)$", line)
         if loop:
             body = _parse_steps(rows, buffers)

@@ -110,7 +110,7 @@ class _Checker:
             return
         nest = self.program.nest
         want = {"block": nest.kept, "split": nest.kept, "walk": nest.reduced, "parts": (),
-                "core": (PARTS,)}
+                "core": (PARTS,), "strips": (PARTS,) + nest.reduced}
         axes = nest.reduced if sorted(loop.axes) == sorted(nest.reduced) else loop.axes
         if (axes if loop.kind == "walk" else loop.axes) != want.get(loop.kind) or (
                 set(loop.axes) & set(loops)):

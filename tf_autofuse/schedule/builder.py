@@ -35,13 +35,7 @@ from tf_autofuse.schedule.follow import Follower
 from tf_autofuse.schedule.holding import Holding
 from tf_autofuse.schedule.online import Walk, plan_walks
 from tf_autofuse.schedule.points import guards, index, inside, placed
-
-_SCALAR_FORMS = {
-    ("add", 0): "adds", ("add", 1): "adds", ("mul", 0): "muls", ("mul", 1): "muls",
-    ("eq", 1): "eqs", ("ne", 1): "nes", ("lt", 1): "lts", ("le", 1): "les", ("gt", 1): "gts",
-    ("ge", 1): "ges",
-}
-"""Instructions that take the constant operand of that position as a scalar."""
+from tf_autofuse.schedule.scalars import with_scalar
 
 
 class Builder:
@@ -116,11 +110,15 @@ class Builder:
         return walks
 
     def _walked_loads(self, walk: Walk) -> List[str]:
-        """The loads that a walk needs tile by tile."""
+        """The loads that a walk needs tile by tile, and that are worth keeping."""
         done = frozenset(name for step in self.nest.passes for name in step.reduces)
         roots = set(self.targets(walk.step)) - done
         return [value.name for value in needed(self.loop, roots, done | self.places)
-                if isinstance(value, Load) and set(value.axes) & set(self.nest.reduced)]
+                if isinstance(value, Load) and self.keeps(value)]
+
+    def keeps(self, value: Load) -> bool:
+        """Whether tiles of a load may stay in UB for other walks."""
+        return bool(set(value.axes) & set(self.nest.reduced))
 
     def _resident(self, step: Pass) -> None:
         """A pass over rows that are in UB."""
@@ -157,7 +155,18 @@ class Builder:
 
     def walk(self, walk: Walk) -> Tuple[Dict[str, str], Follower]:
         """One walk; the accumulators it has filled, and what it carried for other reductions."""
-        block, step, targets = self.scope, walk.step, self.targets(walk.step)
+        block = self.scope
+        accs, follower = self.begin(walk)
+        kept, spread = dict(self.home), dict(self.spread)
+        self.scope = []
+        self.tile(walk, accs, follower)
+        block.append(self.holding.walk(self.scope))
+        self.scope, self.home, self.spread = block, kept, spread
+        return accs, follower
+
+    def begin(self, walk: Walk) -> Tuple[Dict[str, str], Follower]:
+        """What comes before the tiles of a walk."""
+        step, targets = walk.step, self.targets(walk.step)
         known = {value.name for value in needed(self.loop, targets, frozenset(self.home))
                  if not self._waits_for(value, step)}
         self.values(targets, lambda v: v.name in known and not set(v.axes) & set(self.nest.reduced))
@@ -166,12 +175,15 @@ class Builder:
         follower = Follower(self, walk)
         if walk.follows:
             follower.begin()
-        kept, spread = dict(self.home), dict(self.spread)
-        self.scope = []
+        return accs, follower
+
+    def tile(self, walk: Walk, accs: Dict[str, str], follower: Follower) -> None:
+        """One tile of a walk."""
+        step = walk.step
         if walk.follows:
             follower.tile(accs)
         else:
-            self.values(targets, lambda value: True)
+            self.values(self.targets(step), lambda value: True)
             for name, acc in accs.items():
                 self.accumulate(self.by_name[name], acc)
         for number in step.crosses:
@@ -180,9 +192,6 @@ class Builder:
         for number in step.stores:
             self.values([self.loop.stores[number].value], lambda value: True)
             self.store(number)
-        block.append(self.holding.walk(self.scope))
-        self.scope, self.home, self.spread = block, kept, spread
-        return accs, follower
 
     def _waits_for(self, value: Value, step: Pass) -> bool:
         """Whether a value needs a reduction of this walk."""
@@ -241,7 +250,7 @@ class Builder:
         shape = self.shape(value.axes)
         if not form:
             return self.operand(operands[0].name, shape)
-        form, scalar_at = self._fold_constant(form, operands)
+        form, scalar_at = with_scalar(form, operands)
         names = {letter: self.operand(v.name, shape)
                  for letter, v in zip("abc", operands) if letter != scalar_at}
         for op, kind, dst, srcs, scalar in form:
@@ -250,22 +259,6 @@ class Builder:
             self.scope.append(Fill(names[dst], scalar) if op == "fill"
                               else Compute(op, names[dst], sources, scalar))
         return names["r"]
-
-    def _fold_constant(self, form, operands: List[Value]):
-        """Use the scalar form of an instruction whose operand is a constant."""
-        for position, value in enumerate(operands[:2]):
-            other = operands[1 - position] if len(operands) == 2 else value
-            if not isinstance(value, Const) or isinstance(other, Const):
-                continue
-            op, kind, dst, srcs, _ = form[0]
-            name = _SCALAR_FORMS.get((op, position))
-            plain = len(form) == 1 or kind == "mask" and len(form) == 3
-            if name is None or not plain or srcs != ("a", "b") or value.dtype == "int32" and (
-                    kind == "mask"):
-                continue
-            first = (name, kind, dst, ("b" if position == 0 else "a",), value.value)
-            return [first] + form[1:], "ab"[position]
-        return form, ""
 
     def operand(self, name: str, shape: str) -> str:
         """The buffer of a value, broadcast to `shape` where it is smaller."""

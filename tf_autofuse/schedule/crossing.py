@@ -1,8 +1,8 @@
 """Steps of reductions over the kept axes of a nest: partial results of the rows of each core.
 
 Where rows are resident, what a core has found so far stays in UB and is written when it has done
-its rows. A stream has parts of rows: what was found so far for such a part comes from memory, and
-goes back there.
+its rows; so it is where a core has a strip of columns only. A stream has parts of rows: what was
+found so far for such a part comes from memory, and goes back there.
 """
 from __future__ import annotations
 
@@ -30,27 +30,33 @@ class Crossing:
     def around(self, block: Loop) -> Loop:
         """What a core does: begin, take all its rows, write what it has found."""
         b = self.builder
-        numbers = [number for step in b.nest.passes for number in step.crosses]
+        if b.variant == "resident":
+            return self.inside(Loop("core", (PARTS,), (block,)))
         before: List[Step] = []
         b.scope = before
-        if b.variant != "resident":
-            for number in numbers:
+        for step in b.nest.passes:
+            for number in step.crosses:
                 b.put_out(number, self._identity(number))
-            return Loop("core", (PARTS,), (Loop("walk", b.nest.reduced, tuple(before)), block))
+        return Loop("core", (PARTS,), (Loop("walk", b.nest.reduced, tuple(before)), block))
+
+    def inside(self, loop: Loop) -> Loop:
+        """`loop` with partial results that stay in UB meanwhile: begun before, written after."""
+        b = self.builder
         # The buffers are there already: their tasks have been made before what comes before them.
-        before += [Fill(acc, self._start(number)) for number, acc in self.accs.items()]
+        before = [Fill(acc, self._start(number)) for number, acc in self.accs.items()]
         after: List[Step] = []
         b.scope = after
         for number, acc in self.accs.items():
             b.origin = self._value(number).origin
             b.put_out(number, acc)
-        return Loop("core", (PARTS,), tuple(before) + (block,) + tuple(after))
+        self.accs = {}
+        return Loop(loop.kind, loop.axes, tuple(before) + loop.body + tuple(after))
 
     def take(self, number: int) -> None:
         """The part of a tile in the partial result of a store."""
         b, value = self.builder, self._value(number)
         b.origin = value.origin
-        if b.variant == "resident":
+        if b.variant != "stream":
             self.accs[number] = self._new(number)
             self._fold(number, self.accs[number])
             return

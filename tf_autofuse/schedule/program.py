@@ -8,7 +8,7 @@ from tf_autofuse.kernel.nest import Nest
 from tf_autofuse.loop.ir import PARTS, LoopKernel
 from tf_autofuse.schedule.builder import Builder
 from tf_autofuse.schedule.slots import assign_slots
-from tf_autofuse.schedule.split import SplitBuilder
+from tf_autofuse.schedule.split import SplitBuilder, StripBuilder
 
 
 def build_program(loop: LoopKernel, nest: Nest, number: int, variant: str,
@@ -17,7 +17,8 @@ def build_program(loop: LoopKernel, nest: Nest, number: int, variant: str,
 
     ScheduleError when the vector core cannot run it.
     """
-    kind = SplitBuilder if variant in SPLIT_VARIANTS else Builder
+    shares = StripBuilder if nest.crosses else SplitBuilder
+    kind = shares if variant in SPLIT_VARIANTS else Builder
     builder = kind(loop, nest, number, variant, lacks)
     steps = builder.build()
     return Program(nest, number, _template(nest), variant, builder.y, builder.x,
@@ -31,8 +32,10 @@ def variants_of(nest: Nest, sync: bool) -> Tuple[str, ...]:
     plain = not any(step.reduces for step in nest.passes)
     if rows and (len(nest.passes) > 1 or nest.crosses or plain):
         found.append("resident")
-    if nest.crosses or PARTS in nest.axes:  # partial results are few
+    if PARTS in nest.axes:  # partial results are few
         return tuple(found)
+    if nest.crosses:
+        return tuple(found) + (("split", "shared") if nest.reduced == (nest.inner,) else ())
     if nest.reduced and sync:
         found.append("split")
     if len(nest.passes) > 1:

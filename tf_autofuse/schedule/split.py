@@ -6,12 +6,12 @@ known when the walks have ended.
 """
 from __future__ import annotations
 
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import Accumulate, Compute, LoadPart, Loop, Step, StorePart, Sync
 from tf_autofuse.kernel.nest import needed
-from tf_autofuse.loop.ir import Value
+from tf_autofuse.loop.ir import PARTS, Load, Value
 from tf_autofuse.schedule.builder import Builder
 from tf_autofuse.schedule.follow import Follower, Key
 from tf_autofuse.schedule.online import Walk
@@ -31,19 +31,25 @@ class SplitBuilder(Builder):
             self._restart()
             self._gather(self.targets(walk.step), number)
             self._store_parts(number, *self.walk(walk))
-            steps.append(Loop("split", self.nest.kept, tuple(self.scope)))
+            steps.append(self.phase())
             if walk.step.reduces:
                 steps.append(Sync())
         after = [number for walk in self.walks for number in walk.step.after]
-        if after:
-            self._restart()
-            targets = [self.loop.stores[number].value for number in after]
-            self._gather(targets, len(self.walks))
-            self.values(targets, lambda value: True)
-            for number in after:
-                self.store(number)
-            steps.append(Loop("block", self.nest.kept, tuple(self.scope)))
-        return tuple(steps)
+        return tuple(steps) + ((self.ended(after),) if after else ())
+
+    def phase(self) -> Step:
+        """What every part does in the walk that `scope` holds."""
+        return Loop("split", self.nest.kept, tuple(self.scope))
+
+    def ended(self, after: Sequence[int]) -> Step:
+        """The stores of what is known when the walks have ended."""
+        self._restart()
+        targets = [self.loop.stores[number].value for number in after]
+        self._gather(targets, len(self.walks))
+        self.values(targets, lambda value: True)
+        for number in after:
+            self.store(number)
+        return Loop("block", self.nest.kept, tuple(self.scope))
 
     def _restart(self) -> None:
         self.scope, self.home, self.spread = [], {}, {}
@@ -113,3 +119,35 @@ class SplitBuilder(Builder):
             self.scope.append(Compute("muls", out, (source,), 1))
         place = self.numbers.setdefault((number, key), len(self.numbers))
         self.scope.append(StorePart(out, place, self.nest.kept))
+
+
+class StripBuilder(SplitBuilder):
+    """`split` and `shared` of a nest with reductions over its kept axes: a core has a strip of
+    columns, one tile wide, of a group of rows. What the strip has in common for all rows, partial
+    results over the rows among it, stays in UB."""
+
+    def build(self) -> Tuple[Step, ...]:
+        self.strip: Optional[List[Step]] = []
+        return super().build()
+
+    def hold(self, value: Value) -> List[Step]:
+        own = set(value.axes) & set(self.nest.kept) or value.name in self.after_reduce
+        return self.scope if own or self.strip is None else self.strip
+
+    def keeps(self, value: Load) -> bool:
+        return set(value.axes) == set(self.nest.axes)
+
+    def walk(self, walk: Walk) -> Tuple[Dict[str, str], Follower]:
+        accs, follower = self.begin(walk)
+        self.tile(walk, accs, follower)
+        return accs, follower
+
+    def phase(self) -> Step:
+        block = Loop("block", self.nest.kept, tuple(self.scope))
+        strip, self.strip = self.strip or [], []
+        return self.crossing.inside(
+            Loop("strips", (PARTS,) + self.nest.reduced, tuple(strip) + (block,)))
+
+    def ended(self, after: Sequence[int]) -> Step:
+        self.strip = None
+        return super().ended(after)

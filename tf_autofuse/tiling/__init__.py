@@ -9,7 +9,16 @@ from __future__ import annotations
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.ir import SPLIT_VARIANTS, CopyIn, Kernel, Program, Sync, walk_steps
+from tf_autofuse.kernel.ir import (
+    SPLIT_VARIANTS,
+    CopyIn,
+    CopyOut,
+    Kernel,
+    Program,
+    Step,
+    Sync,
+    walk_steps,
+)
 from tf_autofuse.kernel.layout import UNIT, layout
 from tf_autofuse.kernel.vector import ITEM_BYTES
 from tf_autofuse.loop.ir import PARTS
@@ -20,6 +29,7 @@ from tf_autofuse.tiling.model import (
     CUTS,
     FOLD_COLUMNS,
     MAX_ROWS,
+    ROW_CUTS,
     SPLIT_WAVES,
     Extents,
     Form,
@@ -31,7 +41,8 @@ from tf_autofuse.tiling.model import (
     up,
     widest,
 )
-from tf_autofuse.tiling.price import priced
+from tf_autofuse.tiling.price import groups_of, priced
+from tf_autofuse.tiling.strips import solve_strips
 
 
 def rates(chip: Platform) -> Rates:
@@ -52,7 +63,7 @@ def form(program: Program, chip: Platform) -> Form:
     lines = [n for line in groups for n in line.values()]
     nest = program.nest
     loads = [(step.input, step.dims) for step in steps
-             if isinstance(step, CopyIn) and set(step.axes).issuperset(nest.reduced)]
+             if isinstance(step, CopyIn) and set(step.axes).issuperset(nest.axes)]
     return Form(
         once, tuple(b - a for a, b in zip(once, twice)), place.kept.parts(),
         chip.block_bytes // min(smallest, 4),
@@ -60,7 +71,13 @@ def form(program: Program, chip: Platform) -> Form:
         program.variant == "resident", program.variant in SPLIT_VARIANTS,
         nest.crosses and program.variant == "stream",
         sum(isinstance(s, Sync) for s in steps), max([loads.count(load) for load in loads] + [0]),
-        cost.row_wise, tuple(lines))
+        sum(_partials(program, steps).values()), cost.row_wise, tuple(lines))
+
+
+def _partials(program: Program, steps: Sequence[Step]) -> Dict[int, int]:
+    """Bytes per column of each partial result of reductions over kept axes, by output."""
+    return {step.output: ITEM_BYTES[program.buffer(step.src).dtype] for step in steps
+            if isinstance(step, CopyOut) and PARTS in step.axes}
 
 
 def fits(program: Program, chip: Platform) -> bool:
@@ -92,7 +109,7 @@ def solve(kernel: Kernel, sizes: Dict[str, int], cores: int,
         least = 0
         for number, program in enumerate(programs if variants else programs[:1]):
             f = form(program, chip)
-            solver = solve_kept if f.keeps else solve_form
+            solver = solve_strips if f.strips else solve_kept if f.keeps else solve_form
             found = solver(f, extents(program, sizes), cores, chip.ub_bytes, rates(chip), number)
             # To read inputs once is worth more than the model knows: others read them, too.
             if found is not None and (best is None or f.reads < least
@@ -102,14 +119,14 @@ def solve(kernel: Kernel, sizes: Dict[str, int], cores: int,
             raise ScheduleError("no tile of nest %d fits UB" % programs[0].number, stage="tiling")
         tilings.append(best)
         if programs[0].nest.crosses:
-            sizes[PARTS] = min(cores, best.tasks)
+            sizes[PARTS] = groups_of(best.tasks, best.parts, cores)
     return tilings, max([1] + [min(cores, t.tasks * t.parts) for t in tilings])
 
 
 def partial_results(kernel: Kernel, tilings: Sequence[NestTiling], blocks: int) -> int:
-    """The size of PARTS: cores that have rows of a nest whose reductions cross them."""
-    return next((min(blocks, t.tasks) for t, nest in zip(tilings, kernel.nests) if nest.crosses),
-                1)
+    """The size of PARTS: groups of the rows of a nest whose reductions cross them."""
+    return next((groups_of(t.tasks, t.parts, blocks) for t, nest in zip(tilings, kernel.nests)
+                 if nest.crosses), 1)
 
 
 def extents(program: Program, sizes: Dict[str, int]) -> Extents:
@@ -142,7 +159,8 @@ def solve_form(f: Form, n: Extents, cores: int, ub: int, r: Rates,
         if longest < (n.nx if whole else min(UNIT, n.nx)):
             continue
         best: Optional[NestTiling] = None
-        for cut in range(CUTS if f.x_kept else 1):
+        cuts = CUTS - 1 if f.y_kept and not (f.resident or f.split) else 1
+        for cut in range(CUTS if f.x_kept else cuts):
             tx = _width(f, n, cores, min(n.nx, longest), cut, most_rows(f, w, n, rows, longest, ub))
             ty = most_rows(f, w, n, rows, tx, ub)
             found = _balance(f, n, cores, depth, ty, tx, r, variant)
@@ -170,24 +188,40 @@ def _balance(f: Form, n: Extents, cores: int, depth: int, ty: int, tx: int, r: R
              variant: int) -> Optional[NestTiling]:
     """Fewer rows where that evens out the work of the cores; for a split, the parts."""
     across = ceil(n.nx, tx) if f.x_kept else 1
+    lines = max(1, n.outer * across)
     tasks = max(1, n.outer * across * (ceil(n.ny, ty) if f.y_kept else 1))
-    if not f.split:
-        if f.y_kept:
-            allowed = max(1, ceil(tasks, cores) * cores // max(1, n.outer * across))
-            ty = max(1, min(ty, ceil(n.ny, allowed)))
-        return priced(f, n, cores, depth, ty, tx, 1, r, variant)
     best: Optional[NestTiling] = None
-    for waves in SPLIT_WAVES:
-        parts, rows, cols = waves * cores // tasks, ty, tx
-        if parts < 2:
-            continue
-        if f.has_y and not f.y_kept:
-            each = max(1, ceil(n.around * ceil(n.ny, ty), parts))
-            rows = max(1, min(ty, ceil(n.ny * n.around, parts * each)))
-        elif not f.x_kept:
-            each = max(1, ceil(n.around * ceil(n.nx, tx), parts))
-            cols = max(1, min(tx, up(ceil(n.nx * n.around, parts * each), UNIT)))
-        found = priced(f, n, cores, depth, rows, cols, parts, r, variant)
-        if found is not None and (best is None or found.cost + found.cost // 8 < best.cost):
-            best = found
+    cuts = ROW_CUTS if f.y_kept and f.has_y else (1,)
+    if not f.split:
+        rows = ty
+        if f.y_kept:
+            allowed = max(1, ceil(tasks, cores) * cores // lines)
+            rows = max(1, min(ty, ceil(n.ny, allowed)))
+        for times in cuts if f.partials else (1,):
+            found = priced(f, n, cores, depth, min(ty, rows * times), tx, 1, r, variant)
+            if found is not None and (best is None or found.cost < best.cost):
+                best = found
+        return best
+    for cut in cuts:
+        top = min(ty, ceil(n.ny, cut)) if f.y_kept else ty
+        for waves in SPLIT_WAVES:
+            found = _shared(f, n, cores, depth, max(1, top), tx, waves, r, variant)
+            if found is not None and (best is None or found.cost + found.cost // 8 < best.cost):
+                best = found
     return best
+
+
+def _shared(f: Form, n: Extents, cores: int, depth: int, ty: int, tx: int, waves: int, r: Rates,
+            variant: int) -> Optional[NestTiling]:
+    """Cores that share tasks, each with `waves` parts."""
+    across = ceil(n.nx, tx) if f.x_kept else 1
+    parts = waves * cores // max(1, n.outer * across * (ceil(n.ny, ty) if f.y_kept else 1))
+    if parts < 2:
+        return None
+    if f.has_y and not f.y_kept:
+        each = max(1, ceil(n.around * ceil(n.ny, ty), parts))
+        ty = max(1, min(ty, ceil(n.ny * n.around, parts * each)))
+    elif not f.x_kept:
+        each = max(1, ceil(n.around * ceil(n.nx, tx), parts))
+        tx = max(1, min(tx, up(ceil(n.nx * n.around, parts * each), UNIT)))
+    return priced(f, n, cores, depth, ty, tx, parts, r, variant)

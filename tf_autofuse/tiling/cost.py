@@ -25,6 +25,7 @@ from tf_autofuse.kernel.ir import (
 )
 from tf_autofuse.kernel.layout import apart
 from tf_autofuse.kernel.vector import ITEM_BYTES
+from tf_autofuse.loop.ir import PARTS
 from tf_autofuse.platforms import Platform
 
 FINE = 4096
@@ -70,7 +71,8 @@ class Costs:
 
 
 def costs(program: Program, chip: Platform) -> Costs:
-    """The cost of `program`; what it holds between tasks is left out."""
+    """The cost of `program`; what it holds between tasks, and what a core does once for its rows,
+    is left out."""
     sums: Dict[str, List[Line]] = {scope: [Line()] * 5 for scope in ("block", "walk", "parts")}
     _sum(program, chip, program.steps, "block", sums, set())
     task, walk, parts = sums["block"], sums["walk"], sums["parts"]
@@ -83,13 +85,17 @@ def _sum(program: Program, chip: Platform, steps: Tuple[Step, ...], scope: str,
          sums: Dict[str, List[Line]], loaded: Set[int]) -> None:
     for step in steps:
         if isinstance(step, Loop):
-            if step.kind != "hold":
+            if step.kind in ("core", "strips"):
+                blocks = tuple(s for s in step.body if isinstance(s, Loop) and s.kind == "block")
+                _sum(program, chip, blocks, scope, sums, loaded)
+            elif step.kind != "hold":
                 inner = step.kind if step.kind in ("walk", "parts") else scope
                 _sum(program, chip, step.body, inner, sums, loaded)
         elif isinstance(step, LoadPart):
             sums[scope][4] += _copy(program, step.dst, chip.load.head)
         elif isinstance(step, CopyIn):
-            served = step.input in loaded or not set(step.axes).issuperset(program.nest.kept)
+            served = (step.input in loaded or PARTS in step.axes
+                      or not set(step.axes).issuperset(program.nest.kept))
             line, gathers = _load(program, chip, step)
             sums[scope][4 if served else 0] += line
             sums[scope][1] += gathers

@@ -135,7 +135,7 @@ def print_tiling(kernel: Kernel, name: str, function: str) -> str:
         for program in programs:
             values = [str(v) for v in form(program, chip).values()]
             lines.append("    {  // " + program.variant)
-            for begin, end in ((0, 15), (15, 26), (26, 38), (38, 50), (50, 62), (62, 74)):
+            for begin, end in ((0, 15), (15, 27), (27, 39), (39, 51), (51, 63), (63, 75)):
                 lines.append("        %s," % ", ".join(values[begin:end]))
             lines.append("    },")
         lines.append("};")
@@ -182,7 +182,7 @@ def _nest(kernel: Kernel, number: int, ub: int) -> List[str]:
         "    t->at%d = launch->workspace_bytes;" % number,
         "    tiling_add(launch, best, %d, t->region%d * %d, cores);"
         % (len(programs), number, partials(programs)),
-    ] + ["    %s = tiling_min(cores, best.tasks);" % _size(kernel, PARTS)
+    ] + ["    %s = tiling_groups(best.tasks, best.parts, cores);" % _size(kernel, PARTS)
          for _ in range(nest.crosses)] + ["  }"]
 
 

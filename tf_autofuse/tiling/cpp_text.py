@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from tf_autofuse.kernel.layout import LANE_BYTES, UNIT
+from tf_autofuse.tiling.cpp_kept import KEPT_SOLVERS
 from tf_autofuse.tiling.model import (
     CUTS,
     FOLD_COLUMNS,
@@ -10,7 +11,9 @@ from tf_autofuse.tiling.model import (
     LANES,
     MAX_ROWS,
     NARROW,
+    ROW_CUTS,
     SPLIT_WAVES,
+    STRIP_TASKS,
 )
 
 _CONSTANTS = """\
@@ -26,9 +29,12 @@ enum : int64_t {
 static const int64_t kSplitWaves[] = {%s};  // shares of a split per core that are tried
 static const int64_t kKeptCuts[] = {%s};  // cuts of a walked axis that are tried
 static const int64_t kNarrow[] = {%s};  // columns where UB is short
+static const int64_t kStripTasks[] = {%s};  // kept tiles of a group that are tried
+static const int64_t kRowCuts[] = {%s};  // tasks along a kept axis that are tried
 """ % (UNIT, LANE_BYTES * 8, MAX_ROWS, FOLD_COLUMNS, CUTS, LANES, IDLE_SHARE,
        ", ".join(map(str, SPLIT_WAVES)), ", ".join(map(str, KEPT_CUTS)),
-       ", ".join(map(str, NARROW)))
+       ", ".join(map(str, NARROW)), ", ".join(map(str, STRIP_TASKS)),
+       ", ".join(map(str, ROW_CUTS)))
 
 SOLVER = _CONSTANTS + """
 // How to launch: blocks, tiling key, bytes of user workspace.
@@ -40,10 +46,12 @@ struct AutofuseLaunch {
 // what is there once, of double buffers and of kept tiles, its form, and cycles / 4096 of load,
 // vector and store (head, per row, column and element), per task, per walked tile and per part that
 // is gathered, then of the loads that L2 serves; `row_wise` heads are paid once per row or once per
-// register of columns; `reads` is how often an input is read.
+// register of columns; `reads` is how often an input is read; `partials` are bytes per column of
+// what each group of tasks finds over its rows.
 struct TilingForm {
   int64_t once[5], doubled[5], kept[5];
-  int64_t pitch, has_y, y_kept, x_kept, resident, split, crosses, syncs, reads, row_wise[2];
+  int64_t pitch, has_y, y_kept, x_kept, resident, split, crosses, syncs, reads, partials;
+  int64_t row_wise[2];
   int64_t lines[48];
 };
 struct TilingRates {
@@ -63,6 +71,13 @@ static inline int64_t tiling_max(int64_t a, int64_t b) { return a < b ? b : a; }
 
 static inline bool tiling_keeps(const TilingForm& f) {
   return f.kept[0] + f.kept[1] + f.kept[2] + f.kept[3] + f.kept[4] > 0;
+}
+
+static inline bool tiling_strips(const TilingForm& f) { return f.split && f.partials > 0; }
+
+// Groups of tasks, each of them dealt out to `parts` cores.
+static inline int64_t tiling_groups(int64_t tasks, int64_t parts, int64_t cores) {
+  return tiling_min(tasks, tiling_max(1, cores / parts));
 }
 
 // UB weights with `depth` buffers in each double queue and `kept` tiles that stay.
@@ -119,13 +134,13 @@ static int64_t tiling_width(const TilingForm& f, const TilingExtents& n, int64_t
   return tiling_max(1, tiling_min(top, tiling_up(tiling_ceil(n.nx, count), unit)));
 }
 
+// Cycles / 4096 of the core with the most tasks, `most`, while `busy` cores work.
 static int64_t tiling_cost(const TilingForm& f, const TilingRates& r, int64_t rows, int64_t cols,
-                           int64_t units, int64_t walks, int64_t cores, int64_t depth,
+                           int64_t busy, int64_t most, int64_t walks, int64_t depth,
                            int64_t parts) {
-  const int64_t shared = tiling_min(cores, units) * r.gm / 16;
-  const int64_t served = tiling_min(cores, units) * r.l2 / 16;
+  const int64_t shared = busy * r.gm / 16;
   const int64_t rate[4] = {tiling_max(r.load, shared), 1, tiling_max(r.store, shared),
-                           tiling_max(r.load, served)};
+                           tiling_max(r.load, busy * r.l2 / 16)};
   const int64_t calls = tiling_min(rows, tiling_ceil(cols, kLanes));
   int64_t pipes[3] = {0, (f.row_wise[0] + f.row_wise[1] * walks) * calls, 0}, moved = 0;
   const int64_t repeats[3] = {1, walks, parts};
@@ -137,28 +152,26 @@ static int64_t tiling_cost(const TilingForm& f, const TilingRates& r, int64_t ro
     pipes[pipe] += (line[0] + amount * rate[at < 9 ? pipe : 3]) * times;
     if (pipe != 1 && at < 9) moved += amount * times;
   }
-  const int64_t most = tiling_ceil(units, cores);
   int64_t unit = pipes[0] + pipes[1] + pipes[2];
   if (tiling_keeps(f)) {
-    if (walks > 1) unit = pipes[0] + tiling_max(pipes[1], pipes[2]);
+    if (walks > 1 || tiling_strips(f)) unit = pipes[0] + tiling_max(pipes[1], pipes[2]);
   } else if (depth > 1 && most * walks > 1) {
     unit = tiling_max(tiling_max(pipes[0], pipes[1]), tiling_max(pipes[2], moved * shared));
   }
-  const int64_t cost = most * unit + f.syncs * r.sync;
-  const int64_t idle = most * cores - units;
-  return cost + cost / tiling_max(1, kIdleShare * most * cores) * idle;
+  return most * unit + f.syncs * r.sync;
 }
 
 // The tiling with this tile and at most `parts` parts, with its cost; false when there is none.
 static bool tiling_priced(const TilingForm& f, const TilingExtents& n, const TilingRates& r,
                           int64_t cores, int64_t depth, int64_t ty, int64_t tx, int64_t parts,
                           TilingChoice* out) {
+  const bool strips = tiling_strips(f);
   int64_t walks = 1;
-  if (!f.resident) {
+  if (!f.resident && !strips) {
     walks = n.around * (f.y_kept || !f.has_y ? 1 : tiling_ceil(n.ny, ty));
     walks *= f.x_kept ? 1 : tiling_ceil(n.nx, tx);
   }
-  if (f.split) {
+  if (f.split && !strips) {
     parts = tiling_min(parts, walks);
     if (parts < 2) return false;
   }
@@ -169,43 +182,72 @@ static bool tiling_priced(const TilingForm& f, const TilingExtents& n, const Til
                (f.y_kept ? tiling_ceil(n.ny, ty) : 1);
   out->parts = parts;
   out->depth = depth;
-  out->kept = tiling_keeps(f) ? tiling_ceil(walks, parts) : 0;
-  out->cost = tiling_cost(f, r, tiling_min(ty, n.ny), tiling_min(tx, n.nx), out->tasks * parts,
-                          tiling_ceil(walks, parts), cores, depth, parts);
+  const int64_t tasks = out->tasks;
+  const int64_t groups = f.partials ? tiling_groups(tasks, parts, cores) : tasks;
+  const int64_t each = tiling_ceil(tasks, tiling_max(1, groups));
+  const int64_t most = tiling_ceil(groups * parts, cores) * each;
+  out->kept = !tiling_keeps(f) ? 0 : strips ? each : tiling_ceil(walks, parts);
+  int64_t cost = tiling_cost(f, r, tiling_min(ty, n.ny), tiling_min(tx, n.nx),
+                             tiling_min(cores, groups * parts), most, tiling_ceil(walks, parts),
+                             depth, parts);
+  cost += 2 * groups * n.nx * n.around * f.partials * r.l2 / 16;
+  const int64_t idle = most * cores - tasks * parts;
+  out->cost = cost + cost / tiling_max(1, kIdleShare * most * cores) * idle;
   return true;
+}
+
+// Cores that share tasks, each with `waves` parts.
+static bool tiling_shared(const TilingForm& f, const TilingExtents& n, const TilingRates& r,
+                          int64_t cores, int64_t depth, int64_t ty, int64_t tx, int64_t waves,
+                          TilingChoice* out) {
+  const int64_t across = f.x_kept ? tiling_ceil(n.nx, tx) : 1;
+  const int64_t tasks = n.outer * across * (f.y_kept ? tiling_ceil(n.ny, ty) : 1);
+  const int64_t parts = waves * cores / tiling_max(1, tasks);
+  if (parts < 2) return false;
+  if (f.has_y && !f.y_kept) {
+    const int64_t each = tiling_max(1, tiling_ceil(n.around * tiling_ceil(n.ny, ty), parts));
+    ty = tiling_max(1, tiling_min(ty, tiling_ceil(n.ny * n.around, parts * each)));
+  } else if (!f.x_kept) {
+    const int64_t each = tiling_max(1, tiling_ceil(n.around * tiling_ceil(n.nx, tx), parts));
+    const int64_t share = tiling_up(tiling_ceil(n.nx * n.around, parts * each), kUnit);
+    tx = tiling_max(1, tiling_min(tx, share));
+  }
+  return tiling_priced(f, n, r, cores, depth, ty, tx, parts, out);
 }
 
 // Fewer rows where that evens out the work of the cores; for a split, the parts.
 static bool tiling_balance(const TilingForm& f, const TilingExtents& n, const TilingRates& r,
                            int64_t cores, int64_t depth, int64_t ty, int64_t tx,
                            TilingChoice* out) {
-  const int64_t across = f.x_kept ? tiling_ceil(n.nx, tx) : 1;
-  const int64_t tasks = tiling_max(1, n.outer * across * (f.y_kept ? tiling_ceil(n.ny, ty) : 1));
-  if (!f.split) {
-    if (f.y_kept) {
-      const int64_t lines = tiling_max(1, n.outer * across);
-      const int64_t allowed = tiling_max(1, tiling_ceil(tasks, cores) * cores / lines);
-      ty = tiling_max(1, tiling_min(ty, tiling_ceil(n.ny, allowed)));
-    }
-    return tiling_priced(f, n, r, cores, depth, ty, tx, 1, out);
-  }
+  const int64_t across = n.outer * (f.x_kept ? tiling_ceil(n.nx, tx) : 1);
+  const int64_t lines = tiling_max(1, across);
+  const int64_t tasks = tiling_max(1, across * (f.y_kept ? tiling_ceil(n.ny, ty) : 1));
+  const bool cuts = f.has_y && f.y_kept;
+  TilingChoice found = {};
   bool any = false;
-  for (const int64_t waves : kSplitWaves) {
-    const int64_t parts = waves * cores / tasks;
-    if (parts < 2) continue;
-    int64_t rows = ty, cols = tx;
-    if (f.has_y && !f.y_kept) {
-      const int64_t each = tiling_max(1, tiling_ceil(n.around * tiling_ceil(n.ny, ty), parts));
-      rows = tiling_max(1, tiling_min(ty, tiling_ceil(n.ny * n.around, parts * each)));
-    } else if (!f.x_kept) {
-      const int64_t each = tiling_max(1, tiling_ceil(n.around * tiling_ceil(n.nx, tx), parts));
-      const int64_t share = tiling_up(tiling_ceil(n.nx * n.around, parts * each), kUnit);
-      cols = tiling_max(1, tiling_min(tx, share));
+  if (!f.split) {
+    int64_t rows = ty;
+    if (f.y_kept) {
+      const int64_t allowed = tiling_max(1, tiling_ceil(tasks, cores) * cores / lines);
+      rows = tiling_max(1, tiling_min(ty, tiling_ceil(n.ny, allowed)));
     }
-    TilingChoice found = {};
-    if (!tiling_priced(f, n, r, cores, depth, rows, cols, parts, &found)) continue;
-    if (!any || found.cost + found.cost / 8 < out->cost) *out = found;
-    any = true;
+    for (const int64_t times : kRowCuts) {
+      if (times > 1 && !(cuts && f.partials)) break;
+      const int64_t more = tiling_min(ty, rows * times);
+      if (!tiling_priced(f, n, r, cores, depth, more, tx, 1, &found)) continue;
+      if (!any || found.cost < out->cost) *out = found;
+      any = true;
+    }
+    return any;
+  }
+  for (const int64_t cut : kRowCuts) {
+    if (cut > 1 && !cuts) break;
+    const int64_t top = f.y_kept ? tiling_min(ty, tiling_ceil(n.ny, cut)) : ty;
+    for (const int64_t waves : kSplitWaves) {
+      if (!tiling_shared(f, n, r, cores, depth, tiling_max(1, top), tx, waves, &found)) continue;
+      if (!any || found.cost + found.cost / 8 < out->cost) *out = found;
+      any = true;
+    }
   }
   return any;
 }
@@ -226,7 +268,8 @@ static bool tiling_form(const TilingForm& f, const TilingExtents& n, const Tilin
     if (longest < (f.resident && !f.x_kept ? n.nx : tiling_min(kUnit, n.nx))) continue;
     bool any = false;
     const int64_t tallest = tiling_rows(f, w, n, rows, longest, ub);
-    for (int64_t cut = 0; cut < (f.x_kept ? kCuts : 1); ++cut) {
+    const int64_t cuts = f.y_kept && !f.resident && !f.split ? kCuts - 1 : 1;
+    for (int64_t cut = 0; cut < (f.x_kept ? kCuts : cuts); ++cut) {
       const int64_t tx = tiling_width(f, n, cores, tiling_min(n.nx, longest), cut, tallest);
       TilingChoice found = {};
       const int64_t ty = tiling_rows(f, w, n, rows, tx, ub);
@@ -239,80 +282,7 @@ static bool tiling_form(const TilingForm& f, const TilingExtents& n, const Tilin
   return false;
 }
 
-// The kept axis of the tile cut so that all cores have work.
-static void tiling_spread(const TilingForm& f, const TilingExtents& n, int64_t cores, int64_t ub,
-                          const int64_t* w, int64_t* ty, int64_t* tx) {
-  if (f.y_kept && f.has_y) {
-    const int64_t across = f.x_kept ? tiling_ceil(n.nx, *tx) : 1;
-    *ty = tiling_rows(f, w, n, 1, *tx, ub);
-    const int64_t lines = tiling_max(1, n.outer * across);
-    const int64_t waves = tiling_ceil(lines * tiling_ceil(n.ny, *ty), cores);
-    const int64_t allowed = tiling_max(1, waves * cores / lines);
-    *ty = tiling_max(1, tiling_min(*ty, tiling_ceil(n.ny, allowed)));
-  } else if (f.x_kept) {
-    const int64_t lines = tiling_max(1, n.outer), least = tiling_ceil(n.nx, *tx);
-    const int64_t count = tiling_max(least, tiling_ceil(lines * least, cores) * cores / lines);
-    *tx = tiling_max(1, tiling_min(*tx, tiling_up(tiling_ceil(n.nx, count), kUnit / 2)));
-  }
-}
-
-// Columns of a tile that is cut along its kept axis; 0 when not even a narrow one fits.
-static int64_t tiling_narrow(const TilingForm& f, const int64_t* w, int64_t ty, int64_t ub) {
-  const int64_t most = tiling_longest(w, ty, ub);
-  if (most >= kUnit) return most;
-  for (const int64_t tx : kNarrow) {
-    if (tiling_fits(f, w, ty, tx, ub)) return tx;
-  }
-  return 0;
-}
-
-// The tiling with `cut` tiles along the walked tile axis, which stay in UB.
-static bool tiling_kept_tile(const TilingForm& f, const TilingExtents& n, const TilingRates& r,
-                             int64_t cores, int64_t ub, int64_t depth, int64_t cut,
-                             TilingChoice* out) {
-  const bool y_walked = f.has_y && !f.y_kept;
-  int64_t ty = 1, tx = n.nx, parts = 1, w[5];
-  if (y_walked) {
-    ty = tiling_min(kMaxRows, tiling_ceil(n.ny, cut));
-  } else if (!f.x_kept) {
-    tx = tiling_min(n.nx, tiling_up(tiling_ceil(n.nx, cut), kUnit));
-  }
-  const int64_t walks =
-      n.around * (y_walked ? tiling_ceil(n.ny, ty) : 1) * (f.x_kept ? 1 : tiling_ceil(n.nx, tx));
-  for (int i = 0; i < 2; ++i) {
-    const int64_t tasks =
-        n.outer * (f.x_kept ? tiling_ceil(n.nx, tx) : 1) * (f.y_kept ? n.ny : 1);
-    parts = f.split ? tiling_min(cores / tiling_max(1, tasks), walks) : 1;
-    if (parts < (f.split ? 2 : 1)) return false;
-    tiling_weights(f, depth, tiling_ceil(walks, parts), w);
-    if (f.x_kept && y_walked) tx = tiling_min(tx, kFoldColumns);
-    if (!tiling_fits(f, w, ty, tx, ub)) {
-      tx = f.x_kept ? tiling_narrow(f, w, ty, ub) : 0;
-      if (tx == 0) return false;
-    }
-  }
-  tiling_weights(f, depth, tiling_ceil(walks, parts), w);
-  if (!tiling_fits(f, w, ty, tx, ub)) return false;
-  if (!f.split) tiling_spread(f, n, cores, ub, w, &ty, &tx);
-  return tiling_priced(f, n, r, cores, depth, ty, tx, parts, out);
-}
-
-static bool tiling_kept(const TilingForm& f, const TilingExtents& n, const TilingRates& r,
-                        int64_t cores, int64_t ub, TilingChoice* best) {
-  bool any = false;
-  if (n.nx == 0 || n.ny == 0 || n.around == 0) return false;
-  for (int64_t depth = 2; depth >= 1; --depth) {
-    for (const int64_t cut : kKeptCuts) {
-      TilingChoice found = {};
-      if (!tiling_kept_tile(f, n, r, cores, ub, depth, cut, &found)) continue;
-      if (!any || found.cost < best->cost) *best = found;
-      any = true;
-    }
-    if (any) return true;
-  }
-  return false;
-}
-
+""" + KEPT_SOLVERS + """
 // The variant of fewest reads and, among these, of least cost; false when none can run these sizes.
 static bool tiling_best(const TilingForm* forms, int64_t count, const TilingRates& r,
                         const TilingExtents& n, int64_t cores, int64_t ub, TilingChoice* best) {
@@ -320,7 +290,8 @@ static bool tiling_best(const TilingForm* forms, int64_t count, const TilingRate
   for (int64_t i = 0; i < count; ++i) {
     TilingChoice found = {};
     const TilingForm& f = forms[i];
-    if (!(tiling_keeps(f) ? tiling_kept : tiling_form)(f, n, r, cores, ub, &found)) continue;
+    const auto solve = tiling_keeps(f) ? tiling_kept : tiling_form;
+    if (!(tiling_strips(f) ? tiling_strip : solve)(f, n, r, cores, ub, &found)) continue;
     found.variant = i;
     const int64_t reads = forms[best->variant].reads;
     if (!any || f.reads < reads || (f.reads == reads && found.cost < best->cost)) *best = found;

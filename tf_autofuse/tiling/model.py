@@ -22,6 +22,13 @@ NARROW = (UNIT // 2, UNIT // 4)
 KEPT_CUTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of tiles along a walked axis that are tried where tiles stay in UB."""
 
+STRIP_TASKS = (1, 2, 4, 8)
+"""Tiles of a group of rows that are tried where a core keeps them."""
+
+ROW_CUTS = (1, 2, 4, 8, 16)
+"""Numbers of tasks along the kept axis of a tile that are tried for a split, and multiples of the
+rows of a core where more of them leave fewer partial results."""
+
 CUTS = 5
 """Tile widths tried: the widest, up to three more cuts, and one that fills the cores."""
 
@@ -52,8 +59,14 @@ class Form:
     crosses: bool
     syncs: int
     reads: int
+    partials: int
     row_wise: Tuple[int, int]
     lines: Tuple[int, ...]
+
+    @property
+    def strips(self) -> bool:
+        """Whether groups of cores share the rows of a nest with partial results over rows."""
+        return self.split and self.partials > 0
 
     @property
     def keeps(self) -> bool:
@@ -70,8 +83,8 @@ class Form:
         flags = (self.has_y, self.y_kept, self.x_kept, self.resident, self.split,
                  self.crosses)
         return (list(self.once) + list(self.double) + list(self.kept) + [self.pitch]
-                + [int(f) for f in flags] + [self.syncs, self.reads] + list(self.row_wise)
-                + list(self.lines))
+                + [int(f) for f in flags] + [self.syncs, self.reads, self.partials]
+                + list(self.row_wise) + list(self.lines))
 
 
 @dataclass(frozen=True)
