@@ -99,9 +99,8 @@ class Builder:
     def plan(self) -> Tuple[Walk, ...]:
         """The walks. Over tiles in UB one more costs no memory, so that nothing has to follow."""
         walks = plan_walks(self.loop, self.nest)
-        if self.variant == "kept":
-            walks = tuple(Walk(step, {}) for step in self.nest.passes)
         if self.variant in KEEPING_VARIANTS:
+            walks = tuple(Walk(step, {}) for step in self.nest.passes)
             uses = [name for walk in walks for name in self._walked_loads(walk)]
             again = [name for name in uses if uses.count(name) > 1]
             if not again:

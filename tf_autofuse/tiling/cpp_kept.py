@@ -95,7 +95,7 @@ static bool tiling_strip(const TilingForm& f, const TilingExtents& n, const Tili
   if (n.nx == 0 || n.ny == 0 || n.outer == 0) return false;
   const bool keeps = tiling_keeps(f);
   bool any = false;
-  for (int64_t depth = 2; depth >= 1 && !any; --depth) {
+  for (int64_t depth = 2; depth >= 1; --depth) {
     int64_t w[5];
     tiling_weights(f, depth, keeps, w);
     const int64_t top = tiling_widest(f, w, n, 1, ub);

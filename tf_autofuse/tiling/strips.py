@@ -26,8 +26,8 @@ def solve_strips(f: Form, n: Extents, cores: int, ub: int, r: Rates,
     """The best tiling: rows in groups, columns in strips, a strip of a group for each core."""
     if n.nx == 0 or n.ny == 0 or n.outer == 0:
         return None
+    best: Optional[NestTiling] = None
     for depth in (2, 1):
-        best: Optional[NestTiling] = None
         top = widest(f, f.weights(depth, 1 if f.keeps else 0), n, 1, ub)
         for cut in KEPT_CUTS if top >= UNIT // 2 else ():
             tx = min(n.nx, top, up(ceil(n.nx, cut), UNIT // 2))
@@ -43,9 +43,7 @@ def solve_strips(f: Form, n: Extents, cores: int, ub: int, r: Rates,
                 found = priced(f, n, cores, depth, ty, tx, parts, r, variant)
                 if found is not None and (best is None or found.cost < best.cost):
                     best = found
-        if best is not None:
-            return best
-    return None
+    return best
 
 
 def _rows(f: Form, n: Extents, cores: int, ub: int, depth: int, tx: int, tasks: int) -> int:
