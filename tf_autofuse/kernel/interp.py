@@ -170,12 +170,8 @@ class _Machine:
             if self.last.get(loop) != where:
                 self.last[loop] = where
                 self._steps(loop.body)
-        elif loop.kind == "core":
-            for core in range(self.sizes[PARTS]):
-                self.at[PARTS] = slice(core, core + 1)
-                self._steps(loop.body)
-        elif loop.kind == "strips":
-            self._strips(loop)
+        elif loop.kind in ("core", "strips"):
+            self._groups(loop)
         elif loop.kind == "parts":
             own = self.part
             for part in range(self.parts):
@@ -196,10 +192,11 @@ class _Machine:
                 self.at.update(point)
                 self._steps(loop.body)
 
-    def _strips(self, loop: Loop) -> None:
+    def _groups(self, loop: Loop) -> None:
+        strips = self._points(self.program.nest.reduced) if loop.kind == "strips" else [[]]
         for group in range(self.sizes[PARTS]):
-            for part, point in enumerate(self._points(self.program.nest.reduced)):
-                self.part = part
+            for part, point in enumerate(strips):
+                self.part = part if point else None
                 self.at.update(point)
                 self.at[PARTS] = slice(group, group + 1)
                 self._steps(loop.body)
