@@ -57,6 +57,17 @@ def test_computed_values_are_broadcast_at_run_time(rows):
           [(None,)] * 3, composed=True)
 
 
+def test_shapes_of_what_the_kernel_computes_are_no_inputs():
+    x = sample((7, 999), "float32", 11, False)
+    check(lambda x: tf.reduce_logsumexp(x * 0.5, -1), [x], [(None, 999)], composed=True)
+
+    def of_a_computed_shape(x):
+        y = tf.exp(x * 0.1)
+        return tf.abs(tf.reshape(tf.reshape(x, [-1]) * 2.0, tf.shape(y)) - y)
+
+    check(of_a_computed_shape, [x], [(None, 999)], composed=True)
+
+
 def test_a_large_array_is_cut_over_threads():
     x = sample((513, 2049), "float32", 5)
     check(lambda x: tf.exp(tf.nn.relu(tf.abs(x))), [x])

@@ -48,13 +48,13 @@ def build(x, labels):
 class Model:
     """A session over `build`; `run` feeds the same numbers each time."""
 
-    def __init__(self):
+    def __init__(self, rows=None):
         rng = np.random.RandomState(0)
         values = rng.normal(size=(5, 7)).astype(np.float32)
         labels = np.abs(rng.normal(size=(5, 7))).astype(np.float32)
         with tf.Graph().as_default() as graph:
-            x = v1.placeholder(tf.float32, [None, 7])
-            y = v1.placeholder(tf.float32, [None, 7])
+            x = v1.placeholder(tf.float32, [rows, 7])
+            y = v1.placeholder(tf.float32, [rows, 7])
             self._fetches = build(x, y)
             self._feed = {x: values, y: labels}
             self.session = v1.Session(graph=graph)
@@ -83,7 +83,7 @@ def test_plain_while_kernels_are_built_then_fused(fusing, monkeypatch):
     tf_autofuse.disable()
     expected = Model().run()
     tf_autofuse.enable(FLAGS)
-    model = Model()
+    model = Model(5)
     agree(model.run(), expected)
     assert not all(entry.calls for entry in tf_autofuse.report().kernels)
     gate.set()

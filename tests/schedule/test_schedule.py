@@ -11,6 +11,7 @@ from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import Loop, walk_steps
 from tf_autofuse.kernel.layout import LANE_BYTES, UNIT, layout
 from tf_autofuse.kernel.verify import verify
+from tf_autofuse.loop.ir import Map
 from tf_autofuse.platforms import PLATFORMS, platform
 from tf_autofuse.schedule import schedule
 from tf_autofuse.tiling import solve
@@ -239,15 +240,26 @@ def test_unknown_platform_lists_the_known():
         schedule(samples.abs_relu_exp(), "x")
 
 
-def test_more_live_values_than_ub_holds_are_refused():
-    count = 400
+def sum_of_exps(order, count=400):
+    """The sum of exp(x), exp(exp(x)), ..., in some order."""
     lines = ["%0 = load in0 [m0] : float32"]
     lines += ["%{} = exp %{} : float32 [m0]".format(i, i - 1) for i in range(1, count)]
     total, at = "0", count
-    for i in range(1, count):
+    for i in order(range(1, count)):
         lines.append("%{} = add %{} %{} : float32 [m0]".format(at, total, i))
         total, at = str(at), at + 1
-    loop = samples.kernel(["float32"], ["float32"], "m0",
+    return samples.kernel(["float32"], ["float32"], "m0",
                           *(lines + ["store out0 [m0] %" + total]))
+
+
+def test_values_are_computed_when_they_are_needed_if_ub_has_no_room():
+    kernel = schedule(sum_of_exps(iter))
+    ops = [value.op for value in kernel.loop.body if isinstance(value, Map)]
+    assert ops == ["exp", "add"] * 399
+    few = schedule(sum_of_exps(iter, 4)).loop.body
+    assert [value.op for value in few if isinstance(value, Map)] == ["exp"] * 3 + ["add"] * 3
+
+
+def test_more_live_values_than_ub_holds_are_refused():
     with pytest.raises(ScheduleError, match="need more than the 188416 bytes of UB"):
-        schedule(loop)
+        schedule(sum_of_exps(reversed))

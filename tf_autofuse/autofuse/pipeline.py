@@ -27,9 +27,10 @@ from tf_autofuse.autofuse.traffic import TrafficModel
 from tf_autofuse.build import trace
 from tf_autofuse.build.trace import span
 from tf_autofuse.cluster.clusterer import Cluster, find_clusters, lower_nodes
-from tf_autofuse.cluster.view import GraphView
+from tf_autofuse.cluster.view import GraphView, ViewNode
 from tf_autofuse.errors import AutofuseError, BuildError, ScheduleError, Unsupported
 from tf_autofuse.log import get_logger, warn_once
+from tf_autofuse.loop.sequence import on_demand
 from tf_autofuse.report.model import RECORDER, KernelEntry, TensorEntry, UnfusedEntry
 
 LOG = get_logger("pass")
@@ -120,19 +121,29 @@ def _plan_plain(
 def _plan_halves(
     view: GraphView, cluster: Cluster, error: AutofuseError, alone: List[UnfusedEntry]
 ) -> List[Planned]:
-    """Cut a cluster, in topological order, so that its halves cannot wait for each other."""
+    """Cut a cluster, in topological order, so that its halves cannot wait for each other: in the
+    order in which its outputs need it, so that few tensors go from half to half."""
     half = len(cluster.nodes) // 2
+    nodes = _on_demand(view, cluster)
     if half < 2:
         _leave(cluster, getattr(error, "code", "SCHEDULE"), error, alone)
         return []
     parts: List[Planned] = []
-    for nodes in (cluster.nodes[:half], cluster.nodes[half:]):
-        part = Cluster(nodes, cluster.lowered)
+    for part in (nodes[:half], nodes[half:]):
         try:
-            parts += _plan(view, Cluster(nodes, lower_nodes(view, nodes)), alone)
+            parts += _plan(view, Cluster(part, lower_nodes(view, part)), alone)
         except Unsupported as refusal:
-            parts += _plan_halves(view, part, refusal, alone)
+            parts += _plan_halves(view, Cluster(part, cluster.lowered), refusal, alone)
     return parts
+
+
+def _on_demand(view: GraphView, cluster: Cluster) -> Tuple[ViewNode, ...]:
+    inside = {node.index: node for node in cluster.nodes}
+    makers = {index: [maker for maker in view.predecessors(index) if maker in inside]
+              for index in inside}
+    ends = [view.index[name] for name, _ in cluster.lowered.outputs]
+    order = on_demand([index for index in ends if index in inside] + list(inside), makers)
+    return tuple(inside[index] for index in order)
 
 
 def _build(graph: Any, view: GraphView, planned: Sequence[Planned]) -> Built:

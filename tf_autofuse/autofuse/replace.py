@@ -1,7 +1,7 @@
 """Replacing a cluster by one `AutofusedKernel` node, with GE's own rewriter."""
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, List, NamedTuple, Sequence, Set, Tuple
 
 from tf_autofuse.autofuse.api import api_of, build_like
 from tf_autofuse.cluster.clusterer import Cluster
@@ -13,6 +13,7 @@ from tf_autofuse.ge.rewriter import ORIGINAL_NAMES, ORIGINAL_TYPES
 from tf_autofuse.ge.tensor import TensorDesc
 from tf_autofuse.ge.types import DataType, Format
 from tf_autofuse.loop.source import TensorRef
+from tf_autofuse.ops import OPS
 
 FUSED_TYPE = "AutofusedKernel"
 
@@ -56,14 +57,40 @@ def replace_cluster(
 def _held_edges(
     view: GraphView, cluster: Cluster
 ) -> List[Tuple[ViewNode, int, TensorRef]]:
-    """Edges from constants that wait for something, which may be the kernel that holds them."""
-    return [
-        (node, port, ref)
-        for node in cluster.members
-        for port, ref in enumerate(node.inputs)
-        if ref is not None and view.node(ref[0]).type in CONST_TYPES
-        and view.node(ref[0]).controls_in
-    ]
+    """Edges from what may wait for the kernel, which does not read it: constants that it holds,
+    and shapes, which its tensors tell."""
+    found = []
+    for node in cluster.members:
+        data = OPS[node.type].data_ports(len(node.inputs))
+        for port, ref in enumerate(node.inputs):
+            if ref is None:
+                continue
+            const = view.node(ref[0]).type in CONST_TYPES
+            if view.node(ref[0]).controls_in if const else port not in data:
+                found.append((node, port, ref))
+    waiting = _waiting(view, cluster, found)
+    return [edge for edge in found if view.index[edge[2][0]] in waiting]
+
+
+def _waiting(
+    view: GraphView, cluster: Cluster, edges: Sequence[Tuple[ViewNode, int, TensorRef]]
+) -> Set[int]:
+    """Nodes that wait for members of the cluster, among all that the edges come from."""
+    inside = {node.index for node in cluster.members}
+    before: Dict[int, List[int]] = {}
+    todo = [view.index[ref[0]] for _, _, ref in edges]
+    while todo:
+        index = todo.pop()
+        if index not in before and index not in inside:
+            before[index] = view.predecessors(index)
+            todo += before[index]
+    found: Set[int] = set()
+    changed = True
+    while changed:
+        more = {index for index, makers in before.items()
+                if index not in found and not (inside | found).isdisjoint(makers)}
+        changed, found = bool(more), found | more
+    return found
 
 
 class _Copies:

@@ -21,7 +21,6 @@ from tf_autofuse.cluster.result import Cluster, Clustering
 from tf_autofuse.cluster.view import SETTING_ATTRS, GraphView, ViewNode, read_attr
 from tf_autofuse.cluster.views import without_last_views
 from tf_autofuse.errors import Unsupported
-from tf_autofuse.ge.reading import CONST_TYPES
 from tf_autofuse.loop.lower import LoweredKernel
 from tf_autofuse.loop.source import Operator, TensorRef
 from tf_autofuse.loop.views import VIEW_RULES
@@ -247,7 +246,8 @@ class _Clusterer:
         self, pair: Tuple[int, int], producer: int
     ) -> Tuple[Sequence[int], Sequence[int]]:
         """The groups of a pair with all groups on paths between them, in topological order, and
-        the constants between them that the kernel holds; no groups when something else is there."""
+        what is between them that the kernel does not read: constants that it holds, and how shapes
+        come about; no groups when something else is there."""
         found = self._groups.between(pair[0], pair[1], MOST_BETWEEN)
         if found is None:
             return (), ()
@@ -260,12 +260,15 @@ class _Clusterer:
         return self._groups.in_order(union), held
 
     def _is_held(self, index: int, union: Set[int]) -> bool:
-        """Whether a constant that waits for the kernel is no input of it: all readers among the
-        groups of `union` hold its value."""
+        """Whether what waits for the kernel is no input of it: all readers among the groups of
+        `union` hold its value, or have it for a shape that their tensors tell."""
         node = self._view.nodes[index]
+        if len(self._members[index]) > 1:
+            return False
         readers = [i for i in self._view.successors(index) if self._group.get(i) in union]
-        return node.type in CONST_TYPES and not set(readers) & set(node.controls_out) and all(
-            self._view.holds(self._view.nodes[reader], (node.name, 0)) for reader in readers)
+        return not set(readers) & set(node.controls_out) and all(
+            self._view.holds(self._view.nodes[reader], (node.name, port))
+            for reader in readers for port in range(len(node.outputs)))
 
     def _follows(self, first: int, second: int, consumer: int) -> bool:
         """True for a lone operator that walks just what its producer's group walks: then the

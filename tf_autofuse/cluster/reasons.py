@@ -25,7 +25,7 @@ CODES: Dict[str, str] = {
     "SETTINGS": "The operators differ in device, stream or core settings.",
     "AXES_CONFLICT": "Two dims of one tensor would have to be the same loop axis.",
     "AXES_ORDER": "The operators walk the axes in different orders.",
-    "RUNTIME_BROADCAST": "Only the run-time shape tells whether a moved or padded value is broadcast.",
+    "RUNTIME_BROADCAST": "Only the run-time shape tells whether a part of a tensor is broadcast.",
     "MOVE": "A move stands behind something that cannot be computed for a part alone.",
     "SIZE_UNKNOWN": "A dim has a size that only the run time knows and no input has.",
     "RESHAPE": "A reshape merges or splits dims, or a tile repeats one.",

@@ -79,8 +79,8 @@ class GraphView:
         if info is None:
             return False
         ports = [port for port, read in enumerate(node.inputs) if read == ref]
-        return self.infos[ref].const is not None or bool(
-            info.data and all(port >= info.data for port in ports))
+        data = info.data_ports(len(node.inputs))
+        return self.infos[ref].const is not None or not set(ports) & set(data)
 
     # ---- reading ---------------------------------------------------------------------------
 

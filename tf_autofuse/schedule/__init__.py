@@ -10,6 +10,7 @@ from tf_autofuse.kernel.join import join_nests
 from tf_autofuse.kernel.nest import Nest, build_nests, misfit
 from tf_autofuse.kernel.stage import staged
 from tf_autofuse.loop.ir import LoopKernel, renamed
+from tf_autofuse.loop.sequence import in_demand_order
 from tf_autofuse.platforms import Platform
 from tf_autofuse.platforms import platform as find_platform
 from tf_autofuse.schedule.expand import MEMORY
@@ -31,7 +32,7 @@ def schedule(loop: LoopKernel, platform: Union[str, Platform] = "Ascend910B") ->
     chip = find_platform(platform) if isinstance(platform, str) else platform
     loop = staged(loop) if chip.has_sync else loop
     try:
-        kernel = _scheduled(loop, chip)
+        kernel, loop = _in_some_order(loop, chip)
     except ScheduleError as error:
         origins = [v.origin for v in loop.body if v.name == error.node and v.origin]
         if not origins:
@@ -39,6 +40,18 @@ def schedule(loop: LoopKernel, platform: Union[str, Platform] = "Ascend910B") ->
         raise ScheduleError(error.message, node=origins[0], stage=error.stage) from None
     numbered = number_values(loop)
     return kernel if numbered == loop else _scheduled(numbered, chip)
+
+
+def _in_some_order(loop: LoopKernel, chip: Platform) -> Tuple[Kernel, LoopKernel]:
+    """The kernel with its values in the order they come in, or else, where UB has no room for all
+    that waits then, in the order in which the outputs need them."""
+    try:
+        return _scheduled(loop, chip), loop
+    except ScheduleError as error:
+        again = in_demand_order(loop)
+        if error.node or again == loop:
+            raise
+    return _scheduled(again, chip), again
 
 
 def _scheduled(loop: LoopKernel, chip: Platform) -> Kernel:

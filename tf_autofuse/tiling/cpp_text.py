@@ -87,8 +87,7 @@ static inline void tiling_weights(const TilingForm& f, int64_t depth, int64_t ke
 
 // Columns of the widest tile with `rows` rows; 0 for none.
 static int64_t tiling_longest(const int64_t* w, int64_t rows, int64_t ub) {
-  int64_t room = (ub - w[4]) * 8 - w[2] * (rows + kUnit - 1) - w[3] * rows * kLaneBits;
-  room -= (w[0] + w[1]) * (kUnit - 1);
+  const int64_t room = (ub - w[4]) * 8 - w[2] * (rows + kUnit - 1) - w[3] * rows * kLaneBits;
   return tiling_max(0, room) / tiling_max(1, w[0] * rows + w[1]) / kUnit * kUnit;
 }
 

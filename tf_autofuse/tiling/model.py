@@ -129,7 +129,6 @@ class Extents:
 def longest(w: Tuple[int, ...], rows: int, ub: int) -> int:
     """Columns of the widest tile with `rows` rows, a multiple of UNIT; 0 for none."""
     room = (ub - w[4]) * 8 - w[2] * (rows + UNIT - 1) - w[3] * rows * LANE_BYTES * 8
-    room -= (w[0] + w[1]) * (UNIT - 1)
     return max(0, room) // max(1, w[0] * rows + w[1]) // UNIT * UNIT
 
 
