@@ -8,7 +8,7 @@ several nests, which may each read an input, must not move more bytes than the g
 """
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Sequence, Set, Tuple
+from typing import Dict, List, Sequence, Set, Tuple
 
 from tf_autofuse import interrupts
 from tf_autofuse.cluster.fusible import SILENT_TYPES, judge, saves_work
@@ -16,12 +16,13 @@ from tf_autofuse.cluster.groups import GroupGraph
 from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, Candidate, LoweringMemo, lower_legal
 from tf_autofuse.cluster.order import CONTROL_FLOW_TYPES, contexts, topological_order
 from tf_autofuse.cluster.reasons import FuseDecision
-from tf_autofuse.cluster.recompute import Graph, recompute
+from tf_autofuse.cluster.recompute import Graph, is_cheap, recompute
 from tf_autofuse.cluster.result import Cluster, Clustering
 from tf_autofuse.cluster.view import SETTING_ATTRS, GraphView, ViewNode, read_attr
-from tf_autofuse.cluster.views import without_last_views
+from tf_autofuse.cluster.views import has_equal_dims, without_last_views
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.lower import LoweredKernel
+from tf_autofuse.loop.ops import item_bytes
 from tf_autofuse.loop.source import Operator, TensorRef
 from tf_autofuse.loop.views import VIEW_RULES
 from tf_autofuse.ops import ALIGNED_RULES, MOVE, OPS, REDUCE, VIEW
@@ -106,7 +107,7 @@ class _Clusterer:
         info = OPS[node.type]
         moves = info.kind == MOVE or info.lower in VIEW_RULES
         self._delicate[node.index] = moves or any(
-            _has_equal_dims(self._view.infos[ref].dims)
+            has_equal_dims(self._view.infos[ref].dims)
             for ref in operator.inputs + ((node.name, 0),)
         )
         self._aligned[node.index] = OPS[node.type].lower.partition(":")[0] in ALIGNED_RULES
@@ -232,7 +233,7 @@ class _Clusterer:
             return decision
         pair = (self._group[producer], self._group[consumer])
         if self._groups.gap(*pair) is not None:
-            if self._follows(pair[0], pair[1], consumer):
+            if self._follows(pair[0], pair[1], consumer) or self._leads(producer, pair[1]):
                 self._merge(pair)
                 return FuseDecision.yes()
             return self._join_if_cheap(producer, consumer, pair)
@@ -293,6 +294,24 @@ class _Clusterer:
         static = dims is not None and min(dims or (0,)) >= 0
         reads = any(self._group.get(self._view.index[ref[0]]) == first for ref in operator.inputs)
         return outside and static and reads and self._aligned[first] and self._aligned[second]
+
+    def _leads(self, producer: int, second: int) -> bool:
+        """True for a lone cheap operator on one tensor, without which nobody but the group would
+        read another one of the same dims: the group can read that tensor wherever it reads the
+        result, and lowering would find nothing to refuse."""
+        operator, node = self._operators[producer], self._view.nodes[producer]
+        infos = self._view.infos
+        result = infos[(operator.name, 0)]
+        reads = [infos[ref] for ref in operator.inputs if infos[ref].const is None]
+        return (
+            len(self._members[self._group[producer]]) == 1
+            and is_cheap(operator.type) and self._aligned[producer]
+            and not (self._delicate[producer] or self._delicate[second])
+            and len(node.consumers[0]) == 1 and not node.controls_out
+            and [info.dims for info in reads] == [result.dims]
+            and item_bytes(reads[0].dtype) <= item_bytes(result.dtype)
+            and all(not infos[ref].dims for ref in operator.inputs if infos[ref].const is not None)
+        )
 
     def _extra_bytes(self, groups: Sequence[int]) -> int:
         """Bytes that the joined groups move beyond what they move apart; negative: fewer."""
@@ -378,8 +397,3 @@ class _Clusterer:
         except Unsupported as error:
             decision = FuseDecision.no(error.code, str(error))
             self._alone.update((index, decision) for index in members)
-
-
-def _has_equal_dims(dims: Optional[Tuple[int, ...]]) -> bool:
-    sizes = [size for size in dims or () if size != 1]
-    return len(set(sizes)) != len(sizes)

@@ -15,7 +15,7 @@ from tf_autofuse import flags
 from tf_autofuse.errors import ScheduleError, Unsupported
 from tf_autofuse.kernel.nest import Nest, build_nests, misfit, needed
 from tf_autofuse.kernel.stage import staged
-from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Param, Reduce
+from tf_autofuse.loop.ir import PARTS, Inside, Load, LoopKernel, Map, Param, Reduce
 from tf_autofuse.loop.ops import HEAVY
 from tf_autofuse.platforms import platform
 from tf_autofuse.schedule import MAX_NESTS
@@ -76,14 +76,14 @@ def _check_heavy(nest: Nest, value: Map) -> None:
 def moved_bytes(kernel: LoopKernel, nests: Sequence[Nest], sizes: Dict[str, int]) -> int:
     """Bytes that the nests read and write; a nest reads each input once. What goes from stage to
     stage stays in a cache as far as it fits there: it counts once. Partial results do not."""
-    total = 0
+    total, insides = 0, kernel.insides
     for nest in nests:
         numbers = [n for step in nest.passes for n in step.stores + step.after + step.crosses]
         stores = [kernel.stores[number] for number in numbers]
         found = needed(kernel, [store.value for store in stores])
         loads = {value.input: value for value in found if isinstance(value, Load)}
         total += sum(_bytes(kernel.inputs[number], load.axes if load.at else load.walked,
-                            _parts(kernel, load, sizes))
+                            _parts(kernel, insides, load, sizes))
                      for number, load in loads.items() if number < len(kernel.inputs))
         for store in stores:
             if PARTS not in store.axes:
@@ -91,10 +91,12 @@ def moved_bytes(kernel: LoopKernel, nests: Sequence[Nest], sizes: Dict[str, int]
     return total
 
 
-def _parts(kernel: LoopKernel, load: Load, sizes: Dict[str, int]) -> Dict[str, int]:
+def _parts(
+    kernel: LoopKernel, insides: Sequence[Inside], load: Load, sizes: Dict[str, int]
+) -> Dict[str, int]:
     """The sizes of axes, less the points where `load` reads nothing."""
     found = dict(sizes)
-    for inside in kernel.insides:
+    for inside in insides if load.when else ():
         if inside.name in load.when:
             found[inside.axes[0]] -= sum(kernel.intervals[inside.number])
     return found

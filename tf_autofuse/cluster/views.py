@@ -1,7 +1,7 @@
-"""Views at the end of a cluster: when it is better to leave them to the framework."""
+"""Views at the end of a cluster: when it is better to leave them to the framework; dims alike."""
 from __future__ import annotations
 
-from typing import List, Sequence, Set, Tuple
+from typing import List, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.cluster.view import GraphView
 from tf_autofuse.ops import OPS, VIEW
@@ -42,3 +42,9 @@ def _producer(view: GraphView, index: int) -> int:
 
 def _readers(view: GraphView, index: int) -> List[int]:
     return [reader for port in view.nodes[index].consumers for reader, _ in port]
+
+
+def has_equal_dims(dims: Optional[Tuple[int, ...]]) -> bool:
+    """Whether two dims of a tensor are of one size, so that there are several ways to walk it."""
+    sizes = [size for size in dims or () if size != 1]
+    return len(set(sizes)) != len(sizes)
