@@ -153,6 +153,19 @@ def test_cross(dtype):
     check(build, [a, b], composed=True)
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_running_sums_of_rows_of_one_element(exclusive, reverse):
+    def build(x):
+        rows = tf.gather(tf.gather(x, [0], axis=2), [0, 0, 1, 1, 0], axis=0)
+        return [rows, math_ops.cumsum(rows, 2, exclusive=exclusive, reverse=reverse)]
+
+    x = sample((2, 3, 4), "int32", 1)
+    for shape in ((2, 3, 4), (None, None, None)):
+        (entry,) = check(build, [x], [shape])
+        assert "Cumsum" in entry.op_types
+
+
 @pytest.mark.parametrize("dtype", [d for d in FLOATS + INTEGERS if has_kernel("Cumsum", d)])
 def test_running_sums(dtype):
     x = edges(dtype, 5 * 17 * 3).reshape(5, 17, 3)

@@ -56,7 +56,7 @@ def lower_cumulative(low, op: Operator, name: str):
     nothing = 0 if name == "sum" else 1
     exclusive = bool(op.attrs.get("exclusive", False))
     if x.dims[place] is None:
-        return const(low, x, nothing) if exclusive else x
+        return const(low, x, nothing)._replace(dims=x.dims) if exclusive else x
     dims = list(x.dims)
     dims[place] = low.new_axis(size)
     along, here = low.index(x, place, "int32"), low.index(
