@@ -290,42 +290,46 @@ AF_INLINE float math_erf(float x) {
   return a < 1.0f ? near : (x != x ? x : __builtin_copysignf(far, x));
 }
 
-/* 1 - erf(x) up to 0.75, beyond that e^(-x^2) Q(x). Q is u P(u) for u = 1 / (a + 2), with P a fit
- * on [0.75, 10.2]; Q and x^2 are pairs. Results below the normal numbers are 0. */
+/* 2^n (1 + e) (1 + t H(t)) / (1 + 1.6875 a) for a = |x|, where 2^n (1 + e) = e^(-a^2) and t = a /
+ * (a + 3); H is a fit on [0, 9.25]. What is rounded on the way to (1 + e) (1 + t H) goes along, and
+ * the remainder of the division. Results below the normal numbers are 0. */
 AF_INLINE float math_erfc(float x) {
   const float a = __builtin_fabsf(x);
-  const float rest = 1.0f - x;
-  const float near = rest + fma_of(-x, erf_excess(x * x), (1.0f - rest) - x);
-  const float c = a > 10.2f ? 10.2f : a;
-  const float d = c + 2.0f;
-  const float u = 1.0f / d;
-  const float u_rest = fma_of(-u, d, 1.0f) - u * (c - (d - 2.0f));
-  float p = -0x1.a87b9ep4f;
-  p = fma_of(p, u, 0x1.0e29ep6f);
-  p = fma_of(p, u, -0x1.dbd7dcp5f);
-  p = fma_of(p, u, 0x1.121788p4f);
-  p = fma_of(p, u, -0x1.ac4896p-1f);
-  p = fma_of(p, u, 0x1.a22078p1f);
-  const float first = 0x1.20d9c6p-1f, second = 0x1.214054p0f, third = 0x1.f0a49cp0f;
-  const float bend = fma_of(p, u, third);
-  const float slope = fma_of(bend, u, second);
-  const float slope_lo = fma_of(bend, u, second - slope);
-  const float whole = fma_of(slope, u, first);
-  const float whole_lo = fma_of(slope_lo, u, fma_of(slope, u, first - whole));
-  const float q = u * whole;
-  const float q_lo =
-      fma_of(u, whole, -q) + u * fma_of(u_rest, fma_of(fma_of(bend, u, slope), u, whole), whole_lo);
-  const float square = c * c;
-  Pair r;
-  const int32_t k = reduce_exp(-square, -fma_of(c, c, -square), &r);
-  const float t = exp_tail(r.hi, r.lo);
-  const float e = r.hi + t;
-  const float e_lo = (r.hi - e) + t;
-  const float y = fma_of(e, q, q);
-  const float y_lo = fma_of(e, q, q - y) + fma_of(e_lo, q, fma_of(e, q_lo, q_lo));
-  const float tail = (y + y_lo) * power_of_two(k < -127 ? -127 : k);
-  const float far = x < 0.0f ? 2.0f - tail : tail;
-  return a < 0.75f ? near : far;
+  const float t = a / (a + 3.0f);
+  const float q = fma_of(2.0f, t, -1.0f);
+  float p = -0x1.ead578p-12f;
+  p = fma_of(p, q, -0x1.e31fcap-11f);
+  p = fma_of(p, q, 0x1.0a0e2cp-8f);
+  p = fma_of(p, q, 0x1.13cd24p-11f);
+  p = fma_of(p, q, -0x1.420f6cp-5f);
+  p = fma_of(p, q, 0x1.2ceeep-3f);
+  p = fma_of(p, q, -0x1.4da414p-2f);
+  p = fma_of(p, q, 0x1.fda1d8p-2f);
+  p = fma_of(p, q, -0x1.009cf8p-1f);
+  p = fma_of(p, q, 0x1.5cf4e2p-3f);
+  const float g = p * t;
+  const float g_lo = fma_of(p, t, -g);
+  const float square = a * a;
+  const float magic = 0x1.8p23f + 127;
+  const float sum = fma_of(square, -0x1.715476p0f, magic);
+  const float n = sum - magic;
+  const float most = fma_of(-n, AF_LN2_HI, -square);
+  const float little = fma_of(-n, AF_LN2_LO, -fma_of(a, a, -square));
+  const float r = most + little;
+  const float tail = exp_tail(r, (most - r) + little);
+  const float e = r + tail;
+  const float grown = fma_of(e, g, g);
+  const float m = e + grown;
+  const float top = 1.0f + m;
+  const float top_lo = (((1.0f - top) + m) + ((e - m) + grown)) + (((r - e) + tail) + g_lo);
+  const float d = fma_of(1.6875f, a, 1.0f);
+  const float d_lo = fma_of(1.6875f, a, 1.0f - d);
+  const float inverse = 1.0f / d;
+  const float y = top * inverse;
+  const float rest = fma_of(-y, d_lo, fma_of(-y, d, top) + top_lo);
+  const float z = fma_of(rest, inverse, y) * float_of(bits_of(sum) << 23);
+  const float far = a > 0x1.2639bep3f ? 0.0f : z;
+  return x < 0.0f ? 2.0f - far : far;
 }
 
 #endif /* AF_HAS_FMA */
