@@ -187,7 +187,8 @@ class _Machine:
             self.part = None
         else:
             for step in loop.body:
-                self.last.pop(step, None)  # type: ignore[call-overload]
+                if isinstance(step, Loop):
+                    self.last.pop(step, None)
             for point in self._share(loop):
                 self.at.update(point)
                 self._steps(loop.body)
