@@ -187,7 +187,8 @@ class LoopPrinter(StepPrinter):
             first = "group * (%s)" % first.replace("tasks", "groups")
             end = "Smaller(tasks, group * (%s))" % end.replace("tasks", "groups")
         self.put("const int64_t end = %s;" % end)
-        self._declare_holds(loop, 0)
+        place = self.held
+        self._declare_holds(loop, place)
         keeps = self.grouped and self.program.variant in KEEPING_VARIANTS
         if keeps:
             self.put("const int64_t first = %s;" % first)
@@ -198,10 +199,9 @@ class LoopPrinter(StepPrinter):
         if split:
             self.put("const int64_t part = task %% t.parts%d;" % number)
         self._decompose(task_order(self.program), "task / t.parts%d" % number if split else "task")
-        self.held = 0
         self.scope(loop.body)
         self.close()
-        self._free_holds(loop, 0)
+        self._free_holds(loop, place)
 
     def _walk_share(self, loop: Loop) -> None:
         """A walk by the number of its tiles: over those of a part, or over tiles that are kept."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
-from tf_autofuse.kernel.ir import Loop, Step
+from tf_autofuse.kernel.ir import SPLIT_VARIANTS, Loop, Step
 from tf_autofuse.kernel.nest import Nest
 from tf_autofuse.loop.ir import Load, LoopKernel, Map, Value
 
@@ -30,6 +30,8 @@ class Holding:
         if b.variant != "resident" and set(value.axes) & set(nest.reduced):
             return self.rows if self._is_steady(value) else b.scope
         axes = tuple(axis for axis in value.axes if axis in nest.kept)
+        if b.variant in SPLIT_VARIANTS:  # a core has few tasks
+            return b.scope
         if set(axes) == set(nest.kept) or b.y in axes:
             return b.scope
         if axes not in self.tasks and not self._room():

@@ -18,10 +18,7 @@ from tf_autofuse.schedule.online import Walk
 
 
 class SplitBuilder(Builder):
-    """Steps of the variants `split` and `shared`. Nothing is held: a core has few tasks."""
-
-    def hold(self, value: Value) -> List[Step]:
-        return self.scope
+    """Steps of the variants `split` and `shared`."""
 
     def build(self) -> Tuple[Step, ...]:
         steps: List[Step] = []

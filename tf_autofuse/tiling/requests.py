@@ -58,6 +58,8 @@ class _Counter:
                                                  max(known.fetched, times.fetched))
 
     def _times(self, axes: Sequence[str], scope: str) -> Times:
+        if scope == "rows":
+            return self._held_in_walk(axes)
         return self._held(axes) if scope == "hold" else self._loaded(axes, scope)
 
     def _loaded(self, axes: Sequence[str], scope: str) -> Times:
@@ -80,6 +82,19 @@ class _Counter:
             loads += last // inside - first // inside + 1 if last >= first else 0
         requested = loads / float(self._count(self.order[i] for i in places))
         return Times(requested, min(1.0, requested))
+
+    def _held_in_walk(self, axes: Sequence[str]) -> Times:
+        """A load where the walk, or the share of a part, comes to other coordinates of `axes`."""
+        reduced = self.program.nest.reduced
+        inside = self._count(a for a in reduced if a not in axes)
+        walks, parts = self._count(reduced), self.t.parts
+        loads = 0
+        for part in range(parts):
+            first, last = walks * part // parts, walks * (part + 1) // parts - 1
+            loads += last // inside - first // inside + 1 if last >= first else 0
+        each = loads / float(max(1, walks // inside))
+        requested = each * self._count(a for a in self.order if a not in axes)
+        return Times(requested, min(requested, float(self._again(axes))))
 
     def _again(self, axes: Sequence[str]) -> int:
         """How many tasks of one core, which are neighbours, work on the same tile of an input."""
