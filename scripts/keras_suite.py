@@ -65,7 +65,7 @@ def run_tests(tests: List[str], fuse: bool, slow: bool) -> Dict[str, Any]:
             PYTHONPATH=os.pathsep.join(filter(None, paths)),
         )
         command = [
-            sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", folder,
+            sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", source_folder(),
             "--confcutdir", folder, "-p", "no:cacheprovider", "-p", "keras_plugin", "-W", "ignore",
             "--import-mode=importlib", "--continue-on-collection-errors",
         ]
@@ -89,9 +89,8 @@ def run_unit(files: List[str], slow: bool) -> Dict[str, Any]:
     """All tests of a unit fused, those that fail also unfused, and what differs."""
     began = time.time()
     fused = run_tests(files, True, slow)
-    paths = {os.path.basename(path): path for path in files}
-    failed = [test for test, outcome in fused["results"].items() if outcome == "failed"]
-    again = [paths[test.partition("::")[0]] + test[test.index("::"):] for test in failed]
+    again = [os.path.join(source_folder(), test)
+             for test, outcome in fused["results"].items() if outcome == "failed"]
     if "died" in fused:
         again = files
     plain = run_tests(again, False, slow)["results"] if again else {}
