@@ -202,7 +202,7 @@ class Builder:
             if isinstance(value, Const) or not wanted(value):
                 continue
             scope = self.scope
-            self.scope, self.origin = self.holding.scope(value), value.origin
+            self.scope, self.origin = self.hold(value), value.origin
             if isinstance(value, Load):
                 self.home[value.name] = self._load(value)
             elif isinstance(value, Index):
@@ -212,6 +212,10 @@ class Builder:
             elif isinstance(value, Map):
                 self.home[value.name] = self._map(value)
             self.scope = scope
+
+    def hold(self, value: Value) -> List[Step]:
+        """The scope to compute `value` in."""
+        return self.holding.scope(value)
 
     # Values
 
