@@ -8,7 +8,7 @@ import pytest
 from staged_samples import layer_norm_gradient, rows_and_columns
 
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.ir import Loop, walk_steps
+from tf_autofuse.kernel.ir import CopyIn, Loop, walk_steps
 from tf_autofuse.kernel.layout import LANE_BYTES, UNIT, layout
 from tf_autofuse.kernel.verify import verify
 from tf_autofuse.loop.ir import Map
@@ -198,6 +198,18 @@ def test_a_row_that_all_rows_of_a_walk_need_is_held():
     split = next(p for p in schedule(loop).programs if p.variant == "split")
     assert hold.axes in [s.axes for s in walk_steps(split.steps)
                          if isinstance(s, Loop) and s.kind == "hold"]
+
+
+def test_a_strip_holds_the_row_that_its_rows_have_in_common():
+    loop = samples.kernel(
+        ["float32", "float32"], ["float32", "float32"], "m0 m1",
+        "%0 = load in0 [m0, m1] : float32", "%1 = load in1 [m1] : float32",
+        "%2 = mul %0 %1 : float32 [m0, m1]", "%3 = reduce.sum %2 over m1 : float32 [m0]",
+        "%4 = reduce.sum %2 over m0 : float32 [m1]", "store out0 [m0] %3", "store out1 [m1] %4")
+    program = next(p for p in schedule(loop).programs if p.strips)
+    strips = next(s for s in walk_steps(program.steps)
+                  if isinstance(s, Loop) and s.kind == "strips")
+    assert [step.input for step in strips.body if isinstance(step, CopyIn)] == [1]
 
 
 def test_inputs_are_packed_into_one_queue():
