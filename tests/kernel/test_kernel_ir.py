@@ -73,6 +73,16 @@ def test_text_prints_and_parses(name):
     assert parsed == kernel
 
 
+def test_buffers_and_temporaries_are_counted_from_0():
+    kernel = schedule(STAGED["layer_norm_gradient"])
+    for program in kernel.programs:
+        names = ["n%d_b%d" % (program.number, at) for at in range(len(program.buffers))]
+        assert [buffer.name for buffer in program.buffers] == names
+    printed = text.print_kernel(kernel)
+    assert "copy_out temp0 [" in printed and "copy_in temp0 [" in printed
+    assert "in%d [" % len(kernel.loop.inputs) not in printed
+
+
 def test_key_ignores_names_and_origins():
     loop = samples.softmax("m1")
     renamed = replace(loop, body=tuple(replace(v, origin="model/op_" + v.name) for v in loop.body))

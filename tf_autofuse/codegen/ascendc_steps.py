@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Dict, List, Sequence, Set
 
 from tf_autofuse.codegen.ascendc_moves import print_moved
+from tf_autofuse.codegen.ascendc_names import buffer_names
 from tf_autofuse.kernel.ir import (
     Accumulate,
     Broadcast,
@@ -25,8 +25,6 @@ from tf_autofuse.kernel.ir import (
     StepScalar,
     StorePart,
     TileOf,
-    walk_steps,
-    written,
 )
 from tf_autofuse.kernel.layout import MATH_SCRATCH, UNIT, Extent, layout
 from tf_autofuse.kernel.nest import runtime_rows
@@ -39,7 +37,6 @@ C_TYPES: Dict[str, str] = {
     "mask": "uint8_t",
 }
 _FOLD_CALLS = {"sum": "Add", "prod": "Mul", "max": "Max", "min": "Min"}
-_LONGEST_NAME = 24
 
 
 class StepPrinter:
@@ -58,8 +55,7 @@ class StepPrinter:
         self.lines: List[str] = []
         self.indent = 0
         self.used: Set[str] = set()
-        made = _made_by(program)
-        self.names = {b.name: _pretty(b, made.get(b.name, "scratch")) for b in program.buffers}
+        self.names = buffer_names(kernel, program)
 
     # Lines and names
 
@@ -357,35 +353,6 @@ class StepPrinter:
         rows = "1" if self.buffer(step.src).shape == "lane" else self._rows()
         self.put("%s(%s, %s, %s);" % (self.helper(call), self.name(step.dst), self.name(step.src),
                                       rows))
-
-
-def _made_by(program: Program) -> Dict[str, str]:
-    """For each buffer a word for the step that fills it."""
-    words: Dict[str, str] = {}
-    for step in walk_steps(program.steps):
-        name = written(step)
-        if name is None:
-            continue
-        if isinstance(step, CopyIn):
-            word = "in%d" % step.input
-        elif isinstance(step, LoadPart):
-            word = "part"
-        elif isinstance(step, (Compute, Finish, Accumulate)):
-            word = step.op
-        else:
-            word = "wide" if isinstance(step, Broadcast) else "fill"
-        # What instructions write again and again is carried from tile to tile.
-        words[name] = "carried" if isinstance(step, Compute) and name in words else word
-    return words
-
-
-def _pretty(buffer: Buffer, word: str) -> str:
-    """A C++ name that tells where the buffer comes from; the number keeps it apart."""
-    number = buffer.name.rsplit("_b", 1)[1]
-    origin = re.sub(r"\W", "", buffer.origin.rsplit("/", 1)[-1])[:_LONGEST_NAME].strip("_")
-    if origin and origin[0].isalpha() and buffer.position == "VECCALC":
-        word = origin[0].lower() + origin[1:]
-    return word + "_" + number
 
 
 def _float(value: float) -> str:

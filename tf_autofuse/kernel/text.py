@@ -39,7 +39,7 @@ from tf_autofuse.loop.ir import LoopKernel
 from tf_autofuse.loop.text import parse_dims, parse_loop, print_loop
 from tf_autofuse.platforms import PLATFORMS
 
-CODEGEN = 6
+CODEGEN = 7
 """Raised when printers or tilings change what equal kernel IR becomes: keys must change, too."""
 
 
@@ -53,7 +53,7 @@ def print_kernel(kernel: Kernel, comments: bool = True) -> str:
             program.x or "-"))
         lines += ["  %s: %s %s %s slot %d" % (b.name, b.position, b.dtype, b.shape, b.slot)
                   for b in program.buffers]
-        lines += _print_steps(program.steps, "  ")
+        lines += _print_steps(kernel.loop, program.steps, "  ")
         lines.append("}")
     return "\n".join(lines) + "\n"
 
@@ -63,29 +63,31 @@ def kernel_key(kernel: Kernel) -> str:
     return hashlib.sha256(print_kernel(kernel, comments=False).encode()).hexdigest()[:32]
 
 
-def _print_steps(steps: Tuple[Step, ...], margin: str) -> List[str]:
+def _print_steps(loop: LoopKernel, steps: Tuple[Step, ...], margin: str) -> List[str]:
     lines: List[str] = []
     for step in steps:
         if isinstance(step, Loop):
             lines.append("%s%s %s{" % (margin, step.kind, "".join(a + " " for a in step.axes)))
-            lines += _print_steps(step.body, margin + "  ")
+            lines += _print_steps(loop, step.body, margin + "  ")
             lines.append(margin + "}")
         else:
-            lines.append(margin + _print_step(step))
+            lines.append(margin + _print_step(loop, step))
     return lines
 
 
-def _print_step(step: Step) -> str:
+def _print_step(loop: LoopKernel, step: Step) -> str:
     if isinstance(step, CopyIn):
         when = "".join(" %d:%s" % guard for guard in step.when)
         at = " at %s=in%d:%s" % (step.at[:2] + (",".join(step.at.axes),)) if step.at else ""
-        return "%s = copy_in in%d [%s]%s%s%s" % (
-            step.dst, step.input, ", ".join(map(str, step.dims)), " moved" * step.moved, at,
+        return "%s = copy_in %s [%s]%s%s%s" % (
+            step.dst, _tensor("in", step.input, len(loop.inputs)),
+            ", ".join(map(str, step.dims)), " moved" * step.moved, at,
             " when" + when if when else "")
     if isinstance(step, Points):
         return "%s = points %s%s" % (step.dst, step.axis, " counted" * step.counted)
     if isinstance(step, CopyOut):
-        return "copy_out out%d [%s] %s" % (step.output, ", ".join(step.axes), step.src)
+        return "copy_out %s [%s] %s" % (_tensor("out", step.output, len(loop.outputs)),
+                                        ", ".join(step.axes), step.src)
     if isinstance(step, LoadPart):
         return "%s = load_part %d [%s]" % (step.dst, step.number, ", ".join(step.axes))
     if isinstance(step, StorePart):
@@ -103,6 +105,22 @@ def _print_step(step: Step) -> str:
     assert isinstance(step, Compute)
     scalar = "" if step.scalar is None else " # " + _scalar(step.scalar)
     return "%s = %s %s%s" % (step.dst, step.op, " ".join(step.srcs), scalar)
+
+
+def _tensor(word: str, number: int, count: int) -> str:
+    """The name of an input or output, behind which the temporaries are counted from 0."""
+    return "%s%d" % (word, number) if number < count else "temp%d" % (number - count)
+
+
+def _numbered(loop: LoopKernel, line: str) -> str:
+    """The line with temporaries counted behind the inputs or outputs."""
+    for call, word, count in (("copy_in", "in", len(loop.inputs)),
+                              ("copy_out", "out", len(loop.outputs))):
+        found = re.search(r"\b%s temp(\d+) " % call, line)
+        if found:
+            line = line.replace(found.group(0), "%s %s%d " % (
+                call, word, int(found.group(1)) + count))
+    return line
 
 
 def _scalar(scalar: StepScalar) -> str:
@@ -130,7 +148,7 @@ def _parse_kernel(text: str) -> Kernel:
     loop = parse_loop("\n".join(lines[1:end]))
     chip = PLATFORMS.get(head.group(1))
     nests = _nests(loop, lines[end:], chip is None or chip.has_sync)
-    rows = iter(enumerate(lines[end:], end + 1))
+    rows = iter(enumerate([_numbered(loop, line) for line in lines[end:]], end + 1))
     programs: List[Program] = []
     for number, line in rows:
         if line.strip():

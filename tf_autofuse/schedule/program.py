@@ -7,7 +7,7 @@ from tf_autofuse.kernel.ir import SPLIT_VARIANTS, Program
 from tf_autofuse.kernel.nest import Nest
 from tf_autofuse.loop.ir import PARTS, LoopKernel
 from tf_autofuse.schedule.builder import Builder
-from tf_autofuse.schedule.slots import assign_slots
+from tf_autofuse.schedule.slots import assign_slots, numbered
 from tf_autofuse.schedule.split import SplitBuilder, StripBuilder
 
 
@@ -21,8 +21,8 @@ def build_program(loop: LoopKernel, nest: Nest, number: int, variant: str,
     kind = shares if variant in SPLIT_VARIANTS else Builder
     builder = kind(loop, nest, number, variant, lacks)
     steps = builder.build()
-    return Program(nest, number, _template(nest), variant, builder.y, builder.x,
-                   assign_slots(builder.buffers, steps), steps)
+    buffers, steps = numbered(number, assign_slots(builder.buffers, steps), steps)
+    return Program(nest, number, _template(nest), variant, builder.y, builder.x, buffers, steps)
 
 
 def variants_of(nest: Nest, sync: bool) -> Tuple[str, ...]:

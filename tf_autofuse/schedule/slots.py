@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 from tf_autofuse.kernel.ir import (
     Accumulate,
@@ -49,6 +49,24 @@ def assign_slots(buffers: Sequence[Buffer], steps: Tuple[Step, ...]) -> Tuple[Bu
             pool.append((end, slot))
         placed.append(replace(buffer, slot=slot))
     return tuple(placed)
+
+
+def numbered(number: int, buffers: Sequence[Buffer],
+             steps: Tuple[Step, ...]) -> Tuple[Tuple[Buffer, ...], Tuple[Step, ...]]:
+    """The same with the buffers of nest `number` counted in their order."""
+    names = {buffer.name: "n%d_b%d" % (number, at) for at, buffer in enumerate(buffers)}
+    renamed = tuple(replace(buffer, name=names[buffer.name]) for buffer in buffers)
+    return renamed, tuple(_renamed(step, names) for step in steps)
+
+
+def _renamed(step: Step, names: Dict[str, str]) -> Step:
+    if isinstance(step, Loop):
+        return replace(step, body=tuple(_renamed(inner, names) for inner in step.body))
+    changes: Dict[str, Any] = {field: names.get(getattr(step, field), "")
+                               for field in ("dst", "src", "scratch") if hasattr(step, field)}
+    if isinstance(step, Compute):
+        changes["srcs"] = tuple(names[name] for name in step.srcs)
+    return replace(step, **changes)
 
 
 def _flatten(steps: Tuple[Step, ...], loops: Tuple[Span, ...], order: List,

@@ -58,8 +58,9 @@ _NOTES = {
 def print_struct(kernel: Kernel, name: str) -> str:
     """The tiling structure: axis sizes, run-time strides, and per nest the tile."""
     lines = ["struct %s {" % name]
+    sizes = {"n%d" % at: "size of axis " + axis for at, axis in enumerate(kernel.loop.axes)}
     for field in tiling_fields(kernel):
-        note = _NOTES.get(field.rstrip("0123456789"), "")
+        note = sizes.get(field) or _NOTES.get(field.rstrip("0123456789"), "")
         lines.append("  int64_t %s;%s" % (field, "  // " + note if note else ""))
     return "\n".join(lines + ["};"]) + "\n"
 
