@@ -1,6 +1,7 @@
 """On large tensors cores have work and UB is used, whatever the kernel, the shape and the chip."""
 import kernel_samples as samples
 import pytest
+from staged_samples import layer_norm_gradient, rows_and_columns
 from sweep.patterns import PATTERNS, case
 from tiling_samples import SHAPES, kernels
 
@@ -9,7 +10,7 @@ from tf_autofuse.kernel.layout import LANE_BYTES, UNIT, layout
 from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.platforms import PLATFORMS
 from tf_autofuse.schedule import schedule
-from tf_autofuse.tiling import solve
+from tf_autofuse.tiling import partial_results, solve
 
 WORK = 128 * 1024
 """Bytes of the largest tensor for each core from which on a tensor is large."""
@@ -72,3 +73,20 @@ def test_cores_have_work_and_ub_is_used(chip, loops):
     assert len(idle) <= len(found) // 50, idle
     short = [row for row in found if row[1] < 0.7]
     assert len(short) <= len(found) // 8, short
+
+
+@pytest.mark.parametrize("chip", ["Ascend910B", "Ascend950"])
+@pytest.mark.parametrize("loop, shape, variant", [
+    (rows_and_columns(), (4, 100000), "split"), (rows_and_columns(), (1, 1 << 20), "split"),
+    (layer_norm_gradient(), (4, 100000), "shared"), (layer_norm_gradient(), (5, 40000), "shared"),
+])
+def test_few_long_rows_with_column_reductions_keep_cores_busy(chip, loop, shape, variant):
+    cores = PLATFORMS[chip].vector_cores
+    kernel = schedule(loop, chip)
+    tilings, blocks = solve(kernel, samples.sizes_of(kernel.loop, *shape), cores)
+    t = tilings[0]
+    assert kernel.variants[0][t.variant].variant == variant
+    groups = partial_results(kernel, tilings, blocks)
+    assert groups <= shape[0] and groups * t.parts > 0.9 * min(cores, blocks)
+    work = -(-groups * t.parts // cores) * -(-t.tasks // groups)
+    assert t.tasks * t.parts > 0.75 * cores * work
