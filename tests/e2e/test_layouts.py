@@ -153,6 +153,19 @@ def test_cross(dtype):
     check(build, [a, b], composed=True)
 
 
+@pytest.mark.parametrize("shape", [(2,), (5,), (3, 7)])
+def test_the_diagonal_of_a_diagonal(shape):
+    """The coordinate at which the outer one reads is computed with, by the inner one."""
+    x = sample(shape, "float32", 1)
+
+    def build(x):
+        middle = tf.negative(tf.linalg.diag(tf.negative(x)))
+        return tf.abs(tf.linalg.diag_part(middle))
+
+    used = check(build, [x], kernels=None)
+    assert {name for entry in used for name in entry.op_types} >= {"Neg", "Abs"}
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("exclusive", [False, True])
 def test_running_sums_of_rows_of_one_element(exclusive, reverse):

@@ -266,6 +266,9 @@ class Builder:
             buffer = self.new(register_type(value.dtype, name), shape)
             self.scope.append(Fill(buffer, value.value))
             return buffer
+        if isinstance(value, Place):  # the scalar unit has it, and gives it to loads alone
+            raise ScheduleError("no vector form of a place that is computed with", node=name,
+                                stage="schedule")
         buffer = self.home[name]
         if self.shape_of(buffer) == shape:
             return buffer
