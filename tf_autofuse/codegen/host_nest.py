@@ -40,6 +40,7 @@ class NestPrinter(WalkPrinter):
         self.places: Set[int] = set()  # stores whose memory keeps a value for the last pass
         reduces = any(step.reduces for step in nest.passes)
         self.tiled = nest.inner_kept and (reduces or bool(self.held))
+        self.room = "MAX_TILE"  # elements of an array along the kept inner axis
         self.few = self._few()
 
     def _held_values(self) -> List[Value]:
@@ -109,7 +110,7 @@ class NestPrinter(WalkPrinter):
         nest = self.nest
         turned = replace(nest, axes=nest.reduced + nest.kept)
         rows = NestPrinter(self.loop, turned, self.number, self.means)
-        rows.phases, rows.grouping = 0, False
+        rows.phases, rows.grouping, rows.room = 0, False, "SIDE_ROWS"
         size = self.size[nest.inner]
         self.put("int64_t o = o0;")
         self.open("if (%s < %d && !split) {" % (size, self.few))
@@ -257,14 +258,14 @@ class NestPrinter(WalkPrinter):
             if acc.needs_flag:
                 self.put("int32_t nan%d = 0;" % at)
             return
-        self.put("%s acc%d[MAX_TILE];" % (acc.c_type, at))
+        self.put("%s acc%d[%s];" % (acc.c_type, at, self.room))
         self.put("for (int64_t i = 0; i < x1 - x0; ++i) acc%d[i] = %s;" % (at, acc.start))
 
     def _first_operand(self, value: Reduce) -> None:
         """What a variance subtracts from its operand: the first one of the kept point."""
         first, at = "first%d" % self.index[value.name], self.point[self.nest.inner]
         is_array = self._is_array(value)
-        self.put("double %s%s = {};" % (first, "[MAX_TILE]" if is_array else ""))
+        self.put("double %s%s = {};" % (first, "[%s]" % self.room if is_array else ""))
         self.open("if (%s > 0) {" % " * ".join(self.size[axis] for axis in value.over))
         for axis in value.over:
             self.put("const int64_t %s = 0;" % self.point[axis])
@@ -364,7 +365,8 @@ class NestPrinter(WalkPrinter):
 
     def _tile_loop(self, number: int, step: Pass, kept: List[str], lead: str) -> None:
         for name in kept:
-            self.put("%s tile%d[MAX_TILE];" % (self.c_type(self.by_name[name]), self.index[name]))
+            self.put("%s tile%d[%s];" % (self.c_type(self.by_name[name]), self.index[name],
+                                         self.room))
         stores = [n for n in step.after if self._is_array(self.by_name[self.loop.stores[n].value])]
         targets = kept + [self.loop.stores[n].value for n in stores]
         if self.phases and not kept:
