@@ -6,7 +6,8 @@ python scripts/keras_suite.py losses layers/normalization      parts of keras.sr
 A part is run in units of a few test files, several at a time. First all tests of a unit run fused;
 those that fail run again without fusing, and a test that then passes is an error. The result of a
 unit is a file in the state folder: a run that was broken off goes on from there, and units that
-were not fine run again. Exit 1 when a test changes or no kernel was used.
+were not fine run again. Exit 1 when a test changes or no kernel was used. The time goes into Keras
+building graphs and g++ building their kernels; a test that takes too long can be left out by name.
 """
 from __future__ import annotations
 
@@ -19,15 +20,12 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PARTS = ("activations", "layers", "losses", "metrics", "ops", "optimizers", "trainers")
 FILES = 6  # of a unit: what TensorFlow takes to start is shared, and little is lost
 SECONDS = 3600  # that a unit may take; one that does not end is a finding
-
-# Tests that take minutes in TensorFlow itself, without any kernel: left out unless --slow is given.
-SLOW: Dict[str, str] = {}
 
 
 def source_folder() -> str:
@@ -53,7 +51,7 @@ def units(part: str) -> Dict[str, List[str]]:
     return found
 
 
-def run_tests(tests: List[str], fuse: bool, slow: bool) -> Dict[str, Any]:
+def run_tests(tests: List[str], fuse: bool, without: Sequence[str]) -> Dict[str, Any]:
     """What the plug-in wrote about pytest on some files or tests; if it died, the end of its log as
     `died`."""
     with tempfile.TemporaryDirectory() as folder:
@@ -69,7 +67,7 @@ def run_tests(tests: List[str], fuse: bool, slow: bool) -> Dict[str, Any]:
             "--confcutdir", folder, "-p", "no:cacheprovider", "-p", "keras_plugin", "-W", "ignore",
             "--import-mode=importlib", "--continue-on-collection-errors",
         ]
-        for test in () if slow else SLOW:
+        for test in without:
             command += ["--deselect", test]
         try:
             done = subprocess.run(
@@ -85,15 +83,15 @@ def run_tests(tests: List[str], fuse: bool, slow: bool) -> Dict[str, Any]:
     return {"results": {}, "seconds": {}, "kernels": 0, "calls": 0, "died": died}
 
 
-def run_unit(files: List[str], slow: bool) -> Dict[str, Any]:
+def run_unit(files: List[str], without: Sequence[str]) -> Dict[str, Any]:
     """All tests of a unit fused, those that fail also unfused, and what differs."""
     began = time.time()
-    fused = run_tests(files, True, slow)
+    fused = run_tests(files, True, without)
     again = [os.path.join(source_folder(), test)
              for test, outcome in fused["results"].items() if outcome == "failed"]
     if "died" in fused:
         again = files
-    plain = run_tests(again, False, slow)["results"] if again else {}
+    plain = run_tests(again, False, without)["results"] if again else {}
     changed = sorted(test for test, outcome in plain.items()
                      if outcome == "passed" and fused["results"].get(test) != "passed")
     return dict(fused, fine=not changed and "died" not in fused, changed=changed,
@@ -129,7 +127,7 @@ def unit_result(name: str, files: List[str], args: argparse.Namespace) -> Dict[s
     path = os.path.join(args.state, name.replace("/", ".") + ".json")
     unit = None if args.fresh else load(path)
     if unit is None:
-        unit = run_unit(files, args.slow)
+        unit = run_unit(files, args.without)
         with open(path + ".new", "w", encoding="utf-8") as file:
             json.dump(unit, file)
         os.replace(path + ".new", path)
@@ -145,7 +143,9 @@ def main(argv: List[str]) -> int:
     parser.add_argument("--state", metavar="FOLDER", default=os.path.join(
         ROOT, "build", "keras_suite"), help="results of units (build/keras_suite)")
     parser.add_argument("--fresh", action="store_true", help="run again what was fine before")
-    parser.add_argument("--slow", action="store_true", help="also the tests named in SLOW")
+    parser.add_argument("--without", action="append", default=[], metavar="TEST",
+                        help="leave out a test: its path below keras.src and its name, "
+                             "losses/losses_test.py::MeanSquaredErrorTest::test_config")
     parser.add_argument("--jobs", type=int, default=2, help="units at a time (2)")
     args = parser.parse_args(argv)
     os.makedirs(args.state, exist_ok=True)
