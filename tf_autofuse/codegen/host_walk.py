@@ -234,8 +234,8 @@ class WalkPrinter(ValuePrinter):
             self.widen_run(value, axis)
         for number in packed:
             self.put("AF_BUFFER float packed%d[CHUNK];" % number)
-        for value in staged:
-            self._stage(value, axis, lines[depth])
+        for long in staged:
+            self._stage(long, axis, lines[depth])
         self._open_loop(axis, self._simd(reduces), ("c", "e"))
         self._level(depth, lines, reduces, [n for n in stores if n not in packed])
         for number in packed:
@@ -243,8 +243,8 @@ class WalkPrinter(ValuePrinter):
         self.close()
         for number in packed:
             self.narrow_run(number, axis)
-        for value in [*loads, *staged]:
-            del self.runs[value.name]
+        for done in [*loads, *staged]:
+            del self.runs[done.name]
         self.close()
 
     def _stage(self, value: Value, axis: str, values: Sequence[Value]) -> None:
