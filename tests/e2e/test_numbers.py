@@ -52,6 +52,7 @@ def test_the_ends_of_a_type_in_functions(dtype):
           [x[(np.abs(x) > np.finfo(dtype).tiny * 2) | (x == 0) | np.isnan(x)]])
 
 
+@pytest.mark.skipif(not ZERO_SIGNS, reason="older kernels compute 0 - x, which is 0 in threads")
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64"])
 def test_numbers_below_the_normal_ones(dtype):
     """They pass through what moves and picks; what computes may take them for 0, as TensorFlow's
