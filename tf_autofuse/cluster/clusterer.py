@@ -18,6 +18,7 @@ from tf_autofuse.cluster.order import CONTROL_FLOW_TYPES, contexts, topological_
 from tf_autofuse.cluster.reasons import FuseDecision
 from tf_autofuse.cluster.recompute import Graph, is_cheap, recompute
 from tf_autofuse.cluster.result import Cluster, Clustering
+from tf_autofuse.cluster.symbols import refine
 from tf_autofuse.cluster.view import SETTING_ATTRS, GraphView, ViewNode, read_attr
 from tf_autofuse.cluster.views import has_equal_dims, without_last_views
 from tf_autofuse.errors import Unsupported
@@ -34,6 +35,7 @@ MOST_BETWEEN = 200
 def find_clusters(view: GraphView, min_ops: int = 2, copies: bool = True) -> Clustering:
     """Clusters of at least `min_ops` operators, in topological order of their first member.
     With `copies` they may compute cheap operators again that are elsewhere as well."""
+    refine(view, topological_order(view))
     return _Clusterer(view).run(min_ops, copies)
 
 
@@ -296,9 +298,8 @@ class _Clusterer:
         return outside and static and reads and self._aligned[first] and self._aligned[second]
 
     def _leads(self, producer: int, second: int) -> bool:
-        """True for a lone cheap operator on one tensor, without which nobody but the group would
-        read another one of the same dims: the group can read that tensor wherever it reads the
-        result, and lowering would find nothing to refuse."""
+        """True for a lone cheap operator on one tensor, of whose result the group is the only
+        reader: it can read that tensor instead, and lowering would find nothing to refuse."""
         operator, node = self._operators[producer], self._view.nodes[producer]
         infos = self._view.infos
         result = infos[(operator.name, 0)]

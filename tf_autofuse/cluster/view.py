@@ -55,6 +55,7 @@ class GraphView:
         self.index: Dict[str, int] = {node.name: i for i, node in enumerate(handles)}
         self.infos: Dict[TensorRef, TensorInfo] = {}
         self.descs: Dict[TensorRef, Any] = {}
+        self.axes: Dict[str, Tuple[int, ...]] = {}  # of reductions, by name, where found out
         self.nodes: List[ViewNode] = [self._read(i, node) for i, node in enumerate(handles)]
 
     def node(self, name: str) -> ViewNode:
@@ -163,18 +164,19 @@ class GraphView:
         ports = info.data_ports(len(refs))
         params = {
             port: values for port, values in
-            ((port, self._constant(ref)) for port, ref in enumerate(refs)
+            ((port, self.constant_of(ref)) for port, ref in enumerate(refs)
              if port not in ports and info.kind in (REDUCE, MOVE))
             if values is not None
         }
-        axes = attrs.pop("axes", None)
+        axes = attrs.pop("axes", self.axes.get(node.name))
         if axes is None and info.kind == REDUCE and 1 in params:
             axes = tuple(int(value) for value in params[1])
         inputs = tuple(refs[port] for port in ports)
         return Operator(node.name, node.type, inputs, attrs, axes, node.outputs[0].dims, params,
                         len(node.outputs))
 
-    def _constant(self, ref: TensorRef) -> Optional[Tuple[Any, ...]]:
+    def constant_of(self, ref: TensorRef) -> Optional[Tuple[Any, ...]]:
+        """The elements of a tensor that is a constant; None for any other."""
         producer = self.nodes[self.index[ref[0]]]
         if producer.type not in CONST_TYPES or read_attr(producer.handle, "_autofuse_fed"):
             return None

@@ -1,0 +1,138 @@
+"""Sizes of run time that are found to be equal."""
+import numpy as np
+import pytest
+from nets import Net
+
+from tf_autofuse.cluster.clusterer import find_clusters
+from tf_autofuse.cluster.order import topological_order
+from tf_autofuse.cluster.symbols import refine
+from tf_autofuse.cluster.view import GraphView
+from tf_autofuse.ge.tensor import Tensor
+from tf_autofuse.ge.types import DataType
+
+S, U, V, W = -2, -3, -4, -5
+
+
+class SymbolNet(Net):
+    """Dims below -1 are symbols."""
+
+    def __call__(self, type_, *inputs, **kwargs):
+        dims = list(kwargs.pop("dims", self.dims))
+        name = super().__call__(type_, *inputs, dims=[max(d, -1) for d in dims], **kwargs)
+        self.symbols = dict(getattr(self, "symbols", {}), **{name: dims})
+        return name
+
+    def numbers(self, *values):
+        array = np.asarray(values, "int32")
+        return self("Const", dims=array.shape, dtype=DataType.DT_INT32,
+                    attrs={"value": Tensor.from_numpy(array, DataType.DT_INT32)})
+
+    def shape_of(self, tensor):
+        return self("Shape", tensor, dims=(len(self.symbols[tensor]),), dtype=DataType.DT_INT32)
+
+    def view(self, *outputs):
+        graph = self.graph(*outputs)
+        for node in graph.get_direct_nodes():
+            dims = self.symbols.get(node.name, ())
+            if any(dim < -1 for dim in dims):
+                node.set_output_attr("_symbolic_dims", 0, list(dims))
+        return GraphView(graph)
+
+
+def refined(net, *outputs):
+    """The dims of every tensor."""
+    view = net.view(*outputs)
+    refine(view, topological_order(view))
+    return {name: info.dims for (name, _), info in view.infos.items()}, view.axes
+
+
+def test_merged_rows_are_split_again():
+    net = SymbolNet()
+    x = net.data(S, 16, 64)
+    rows = net("Reshape", x, net.numbers(-1, 64), dims=(V, 64))
+    back = net("Reshape", rows, net.numbers(-1, 16, 64), dims=(U, 16, 64))
+    total = net("AddV2", x, back, dims=(W, 16, 64))
+    dims, _ = refined(net, total)
+    assert dims[back] == dims[total] == dims[x] == (S, 16, 64)
+    assert dims[rows] == (V, 64)
+
+
+def test_equal_products_are_one_size():
+    net = SymbolNet()
+    x = net.data(S, 16, 64)
+    one = net("Reshape", x, net.numbers(-1, 64), dims=(V, 64))
+    other = net("Reshape", x, net.numbers(-1, 32, 2), dims=(U, 32, 2))
+    dims, _ = refined(net, one, other)
+    assert dims[one][0] == dims[other][0]
+
+
+def test_a_shape_names_the_sizes():
+    net = SymbolNet()
+    x = net.data(S, U, 64)
+    front = net("GatherV2", net.shape_of(x), net.numbers(0, 1), net.numbers(0), dims=(2,),
+                dtype=DataType.DT_INT32)
+    new = net("ConcatV2", front, net.numbers(32), net.numbers(0), dims=(3,),
+              dtype=DataType.DT_INT32)
+    y = net("Reshape", net.data(V, 32), new, dims=(W, -7, 32))
+    dims, _ = refined(net, y)
+    assert dims[y] == (S, U, 32)
+
+
+def test_nothing_is_divided_by_a_size_that_may_be_zero():
+    net = SymbolNet()
+    x = net.data(S, U)
+    y = net("Reshape", x, net.shape_of(net.data(S, V)), dims=(S, W))
+    dims, _ = refined(net, y)
+    assert dims[y] == (S, V)  # named, not computed
+    net = SymbolNet()
+    y = net("Reshape", net.data(S, U), net.data(2, dtype=DataType.DT_INT32), dims=(S, W))
+    dims, _ = refined(net, y)
+    assert dims[y] == (S, W)
+
+
+def test_sizes_that_may_differ_stay_apart():
+    net = SymbolNet()
+    y = net("AddV2", net.data(S, 4), net.data(U, 4), dims=(W, 4))
+    dims, _ = refined(net, y)
+    assert dims[y] == (W, 4)
+
+
+def gradient_of_broadcast(net, left, right, keep=False):
+    """ReduceSum over what broadcasting `left` to `right` repeated, and its Reshape."""
+    one, other = net.data(*left), net.data(*right)
+    dy = net("Exp", net.data(S, 16, 64), dims=(S, 16, 64))
+    axes = net("BroadcastGradientArgs", net.shape_of(one), net.shape_of(other), dims=(-1,),
+               dtype=DataType.DT_INT32)
+    total = net("ReduceSum", dy, axes, dims=(), attrs={"keep_dims": keep})
+    return total, net("Reshape", total, net.shape_of(one), dims=left)
+
+
+@pytest.mark.parametrize("left, right, axes, dims", [
+    ((S, 16, 64), (S, 16, 64), (), (S, 16, 64)), ((64,), (S, 16, 64), (0, 1), (64,)),
+    ((S, 16, 64), (64,), (), (S, 16, 64)), ((S, 1, 64), (S, 16, 64), (1,), (S, 64)),
+    ((U, 16, 64), (S, 16, 64), None, ()), ((16, 64), (U, 16, 64), (0,), (16, 64)),
+])
+def test_axes_that_a_broadcast_repeated(left, right, axes, dims):
+    net = SymbolNet()
+    total, out = gradient_of_broadcast(net, left, right)
+    found, known = refined(net, out)
+    assert known.get(total) == axes and found[total] == dims
+    net = SymbolNet()
+    total, out = gradient_of_broadcast(net, left, right, keep=True)
+    found, known = refined(net, out, total)
+    assert known.get(total) == axes
+    assert axes is None or len(found[total]) == 3
+
+
+def test_a_sum_whose_rank_is_seen_keeps_its_axes():
+    net = SymbolNet()
+    total, out = gradient_of_broadcast(net, (S, 1, 64), (S, 16, 64))
+    _, known = refined(net, out, total)
+    assert known == {}
+
+
+def test_the_sum_joins_what_it_adds_up():
+    net = SymbolNet()
+    _, out = gradient_of_broadcast(net, (64,), (S, 16, 64))
+    (cluster,) = find_clusters(net.view(out)).clusters
+    assert [node.type for node in cluster.nodes][:2] == ["Exp", "ReduceSum"]

@@ -1,0 +1,44 @@
+"""Training with a batch size that only the run time knows."""
+import numpy as np
+import pytest
+import tensorflow as tf
+from harness import MODERN, check, sample
+
+pytestmark = pytest.mark.e2e
+
+
+def dense(x, weights, bias):
+    """As Keras writes it for tensors of rank 3: merged rows, and the shape put together again."""
+    shape = tf.shape(x)
+    rows = tf.matmul(tf.reshape(x, [-1, int(x.shape[-1])]), weights)
+    new = tf.concat([tf.gather(shape, [0, 1]), tf.constant([int(weights.shape[-1])])], 0)
+    return tf.nn.bias_add(tf.reshape(rows, new), bias)
+
+
+def residual_block(x, weights, bias, scale, dy):
+    h = dense(x, weights, bias)
+    y = tf.sigmoid(tf.reshape(h, [-1, 6, 32])) * x + h
+    y = (y - tf.reduce_mean(y, -1, keepdims=True)) * scale
+    return tf.gradients(y, [x, bias, scale], grad_ys=dy)
+
+
+@pytest.mark.skipif(not MODERN, reason="older shape functions know less")
+def test_reshapes_do_not_hide_the_batch_size():
+    x, dy = (sample((5, 6, 32), "float32", seed, False) for seed in (1, 2))
+    weights, bias = sample((32, 32), "float32", 3, False) * 0.1, sample((32,), "float32", 4, False)
+    arrays = [x, weights, bias, np.abs(bias) + 0.5, dy]
+    shapes = [(None, 6, 32), (32, 32), (32,), (32,), (None, 6, 32)]
+    used = check(residual_block, arrays, shapes, kernels=None, composed=True)
+    fused = [name for entry in used for name in entry.op_types]
+    assert fused.count("ReduceSum") >= 1 and fused.count("BiasAddGrad") == 1
+
+
+@pytest.mark.parametrize("rows", [(4, 4), (4, 1), (1, 4)])
+def test_gradients_of_a_broadcast_of_the_run_time(rows):
+    """What really depends on the run time stays TensorFlow's."""
+    arrays = [sample((n, 33), "float32", seed, False) for seed, n in enumerate(rows)]
+
+    def build(x, y):
+        return tf.gradients(tf.tanh(x) * tf.exp(y * 0.1) + y, [x, y])
+
+    check(build, arrays, [(None, 33)] * 2, kernels=None, composed=True)
