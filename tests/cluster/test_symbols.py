@@ -136,3 +136,9 @@ def test_the_sum_joins_what_it_adds_up():
     _, out = gradient_of_broadcast(net, (64,), (S, 16, 64))
     (cluster,) = find_clusters(net.view(out)).clusters
     assert [node.type for node in cluster.nodes][:2] == ["Exp", "ReduceSum"]
+
+
+def test_a_sum_over_nothing_is_no_work():
+    net = SymbolNet()
+    _, out = gradient_of_broadcast(net, (S, 16, 64), (S, 16, 64))
+    assert find_clusters(net.view(out)).clusters == []

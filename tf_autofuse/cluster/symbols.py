@@ -9,6 +9,7 @@ one that may be 0.
 """
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Dict, Optional, Sequence, Tuple
 
 from tf_autofuse.cluster.view import GraphView, ViewNode, read_attr
@@ -50,6 +51,13 @@ class _Refiner:
         for ref, info in infos.items():
             if min(info.dims or (0,)) < 0:
                 infos[ref] = TensorInfo(info.dtype, self._dims(ref), info.const)
+        self._view.nodes = [self._told(node) for node in self._view.nodes]
+
+    def _told(self, node: ViewNode) -> ViewNode:
+        """The node with what was found; a sum over nothing moves nothing, as a reshape."""
+        outputs = tuple(self._view.infos[(node.name, port)] for port in range(len(node.outputs)))
+        nothing = self._view.axes.get(node.name) == ()
+        return replace(node, outputs=outputs, type="Reshape" if nothing else node.type)
 
     def _visit(self, node: ViewNode) -> None:
         if not node.outputs or not node.inputs or None in node.inputs:
