@@ -40,7 +40,7 @@ def test_one_node_as_json(capsys):
     (graph,) = json.loads(capsys.readouterr().out)["graphs"]
     (story,) = graph["nodes"]
     assert story["node"] == "dense/Relu" and story["type"] == "Relu" and story["code"] == ""
-    assert story["kernel"] == ["dense/Relu", "dense/Mul"]
+    assert story["kernel"][:2] == ["dense/Relu", "dense/Mul"]
     for near in story["apart"]:
         assert near["relation"] in ("reads", "read by", "beside") and near["code"]
         assert "dense/Relu" in near["reason"] and near["name"] in near["reason"]

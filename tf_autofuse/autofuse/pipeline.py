@@ -26,7 +26,8 @@ from tf_autofuse.autofuse.stages import dump_stage
 from tf_autofuse.autofuse.traffic import TrafficModel
 from tf_autofuse.build import trace
 from tf_autofuse.build.trace import span
-from tf_autofuse.cluster.clusterer import Cluster, find_clusters, lower_nodes
+from tf_autofuse.cluster.clusterer import Cluster, find_clusters
+from tf_autofuse.cluster.lowering import lower_nodes
 from tf_autofuse.cluster.view import GraphView, ViewNode
 from tf_autofuse.errors import AutofuseError, BuildError, ScheduleError, Unsupported
 from tf_autofuse.log import get_logger, warn_once

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import Dict, List, Sequence, Set, Tuple
 
-from tf_autofuse import interrupts
 from tf_autofuse.cluster.fusible import SILENT_TYPES, judge, saves_work
 from tf_autofuse.cluster.groups import GroupGraph
-from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, Candidate, LoweringMemo, lower_legal
+from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, Candidate, LoweringMemo, outputs_of
 from tf_autofuse.cluster.order import CONTROL_FLOW_TYPES, contexts, topological_order
 from tf_autofuse.cluster.reasons import FuseDecision
 from tf_autofuse.cluster.recompute import Graph, is_cheap, recompute
@@ -22,7 +21,6 @@ from tf_autofuse.cluster.symbols import refine
 from tf_autofuse.cluster.view import SETTING_ATTRS, GraphView, ViewNode, read_attr
 from tf_autofuse.cluster.views import has_equal_dims, without_last_views
 from tf_autofuse.errors import Unsupported
-from tf_autofuse.loop.lower import LoweredKernel
 from tf_autofuse.loop.ops import item_bytes
 from tf_autofuse.loop.source import Operator, TensorRef
 from tf_autofuse.loop.views import VIEW_RULES
@@ -37,25 +35,6 @@ def find_clusters(view: GraphView, min_ops: int = 2, copies: bool = True) -> Clu
     With `copies` they may compute cheap operators again that are elsewhere as well."""
     refine(view, topological_order(view))
     return _Clusterer(view).run(min_ops, copies)
-
-
-def lower_nodes(view: GraphView, nodes: Sequence[ViewNode]) -> LoweredKernel:
-    """Lower a set of nodes (topological order) to a legal kernel; Unsupported when impossible."""
-    interrupts.check()
-    operators = [view.operator(node) for node in nodes]
-    return lower_legal(operators, outputs_of(view, nodes), view.infos)
-
-
-def outputs_of(view: GraphView, nodes: Sequence[ViewNode]) -> List[TensorRef]:
-    """Tensors of `nodes` that something outside reads; all of them when nothing does."""
-    inside = {node.index for node in nodes}
-    used = [
-        (node.name, port)
-        for node in nodes
-        for port, consumers in enumerate(node.consumers[:OPS[node.type].outputs])
-        if any(index not in inside for index, _ in consumers)
-    ]
-    return used or [(nodes[-1].name, 0)]
 
 
 class _Clusterer:
@@ -235,7 +214,8 @@ class _Clusterer:
             return decision
         pair = (self._group[producer], self._group[consumer])
         if self._groups.gap(*pair) is not None:
-            if self._follows(pair[0], pair[1], consumer) or self._leads(producer, pair[1]):
+            follows = self._follows(pair[0], pair[1], consumer) and self._lowers(pair[1])
+            if follows or self._leads(producer, pair[1]):
                 self._merge(pair)
                 return FuseDecision.yes()
             return self._join_if_cheap(producer, consumer, pair)
@@ -297,15 +277,21 @@ class _Clusterer:
         reads = any(self._group.get(self._view.index[ref[0]]) == first for ref in operator.inputs)
         return outside and static and reads and self._aligned[first] and self._aligned[second]
 
+    def _lowers(self, group: int) -> bool:
+        try:
+            return bool(self._candidate(self._members[group]))
+        except Unsupported:
+            return False
+
     def _leads(self, producer: int, second: int) -> bool:
-        """True for a lone cheap operator on one tensor, of whose result the group is the only
+        """True for a lone cheap operator on one tensor, of whose result a joined group is the only
         reader: it can read that tensor instead, and lowering would find nothing to refuse."""
         operator, node = self._operators[producer], self._view.nodes[producer]
         infos = self._view.infos
         result = infos[(operator.name, 0)]
         reads = [infos[ref] for ref in operator.inputs if infos[ref].const is None]
         return (
-            len(self._members[self._group[producer]]) == 1
+            len(self._members[self._group[producer]]) == 1 < len(self._members[second])
             and is_cheap(operator.type) and self._aligned[producer]
             and not (self._delicate[producer] or self._delicate[second])
             and len(node.consumers[0]) == 1 and not node.controls_out

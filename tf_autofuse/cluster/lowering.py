@@ -10,10 +10,13 @@ import re
 from dataclasses import replace
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from tf_autofuse import interrupts
 from tf_autofuse.cluster.legal import check, moved_bytes
+from tf_autofuse.cluster.view import GraphView, ViewNode
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.lower import LoweredKernel, lower
 from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef
+from tf_autofuse.ops import OPS
 
 UNKNOWN_SIZE = 1024
 """What a size of run time counts where bytes are compared."""
@@ -30,6 +33,25 @@ def lower_legal(
     lowered = lower(operators, outputs, infos)
     check(lowered.kernel)
     return lowered
+
+
+def lower_nodes(view: GraphView, nodes: Sequence[ViewNode]) -> LoweredKernel:
+    """Lower a set of nodes (topological order) to a legal kernel; Unsupported when impossible."""
+    interrupts.check()
+    operators = [view.operator(node) for node in nodes]
+    return lower_legal(operators, outputs_of(view, nodes), view.infos)
+
+
+def outputs_of(view: GraphView, nodes: Sequence[ViewNode]) -> List[TensorRef]:
+    """Tensors of `nodes` that something outside reads; all of them when nothing does."""
+    inside = {node.index for node in nodes}
+    used = [
+        (node.name, port)
+        for node in nodes
+        for port, consumers in enumerate(node.consumers[:OPS[node.type].outputs])
+        if any(index not in inside for index, _ in consumers)
+    ]
+    return used or [(nodes[-1].name, 0)]
 
 
 class Candidate(NamedTuple):

@@ -16,8 +16,7 @@ import numpy as np
 
 from tf_autofuse.autofuse.kernels import HOST_FILE, plan_kernel
 from tf_autofuse.build import compile_host_kernel
-from tf_autofuse.cluster.clusterer import outputs_of
-from tf_autofuse.cluster.lowering import lower_legal
+from tf_autofuse.cluster.lowering import lower_legal, outputs_of
 from tf_autofuse.cluster.order import topological_order
 from tf_autofuse.cluster.view import GraphView, ViewNode
 from tf_autofuse.errors import AutofuseError
