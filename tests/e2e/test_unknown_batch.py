@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from harness import MODERN, check, sample
+from one_kernel import PATTERNS, arguments
 
 pytestmark = pytest.mark.e2e
 
@@ -42,3 +43,16 @@ def test_gradients_of_a_broadcast_of_the_run_time(rows):
         return tf.gradients(tf.tanh(x) * tf.exp(y * 0.1) + y, [x, y])
 
     check(build, arrays, [(None, 33)] * 2, kernels=None, composed=True)
+
+
+@pytest.mark.skipif(not MODERN, reason="older TensorFlow writes some of them differently")
+@pytest.mark.parametrize("name", [
+    "cosine_similarity", "dropout_residual_layer_norm", "focal_loss", "masked_softmax",
+    "mean_of_log_sum_exp", "sigmoid_cross_entropy_mean", "swiglu"])
+def test_patterns_of_several_inputs_are_one_kernel(name):
+    """Each matrix has a number of rows of its own, as far as the graph tells."""
+    build, kinds = PATTERNS[name]
+    arrays = arguments(kinds, 64, 1001, "float32")
+    shapes = [(None, 1001) if array.ndim == 2 else array.shape for array in arrays]
+    (entry,) = check(build, arrays, shapes, composed=True)
+    assert entry.gm_bytes <= 1.02 * entry.gm_lower_bound
