@@ -90,6 +90,17 @@ def test_nothing_is_divided_by_a_size_that_may_be_zero():
     assert dims[y] == (S, W)
 
 
+def test_a_narrow_cast_of_a_size_is_another_number():
+    for dtype, size in ((DataType.DT_INT64, S), (DataType.DT_INT8, W)):
+        net = SymbolNet()
+        sizes = net.shape_of(net.data(S))
+        for to in (dtype, DataType.DT_INT32):
+            sizes = net("Cast", sizes, dims=(1,), dtype=to)
+        y = net("Reshape", net.data(V, 32), sizes, dims=(W,))
+        dims, _ = refined(net, y)
+        assert dims[y] == (size,)
+
+
 def test_sizes_that_may_differ_stay_apart():
     net = SymbolNet()
     y = net("AddV2", net.data(S, 4), net.data(U, 4), dims=(W, 4))

@@ -24,6 +24,7 @@ Product = Tuple[int, Dims]
 MAX_WALKS = 4
 """Walks over a graph; bounds the time."""
 
+_SIZE_TYPES = ("int32", "int64")  # narrower ones wrap
 _MATRIX_PRODUCTS = frozenset(("BatchMatMulV2", "BatchMatMul"))
 
 
@@ -172,7 +173,8 @@ class _Refiner:
             return None if values is None else tuple(int(value) for value in values)
         if node.type in ("Shape", "ShapeN"):
             return self._dims(node.inputs[ref[1]])
-        if node.type in ("Identity", "Cast"):
+        if node.type == "Identity" or (
+                node.type == "Cast" and self._view.infos[ref].dtype in _SIZE_TYPES):
             return self._shape(node.inputs[0])
         if node.type == "StridedSlice":
             return self._slice(node)
