@@ -9,15 +9,27 @@ namespace {
 
 std::atomic<bool> g_pending{false};
 int g_depth = 0;
-struct sigaction g_before;  // whom to pass the signal on to
+struct sigaction g_before;  // of the thread that watches
+
+// Whom to pass the signal on to; other threads may still be in Note when the next watch begins.
+std::atomic<void (*)(int, siginfo_t*, void*)> g_action{nullptr};
+std::atomic<void (*)(int)> g_handler{SIG_DFL};  // unless there is an action
+
+void PassOnTo(const struct sigaction& before) {
+  const bool is_action = (before.sa_flags & SA_SIGINFO) != 0;
+  // In this order Note finds the old one or the new one, never none.
+  if (!is_action) g_handler.store(before.sa_handler);
+  g_action.store(is_action ? before.sa_sigaction : nullptr);
+}
 
 void Note(int signal_number, siginfo_t* info, void* context) {
   g_pending.store(true);
-  if ((g_before.sa_flags & SA_SIGINFO) != 0) {
-    g_before.sa_sigaction(signal_number, info, context);
-  } else if (g_before.sa_handler != SIG_DFL && g_before.sa_handler != SIG_IGN) {
-    g_before.sa_handler(signal_number);
+  if (const auto action = g_action.load()) {
+    action(signal_number, info, context);
+    return;
   }
+  const auto handler = g_handler.load();
+  if (handler != SIG_DFL && handler != SIG_IGN) handler(signal_number);
 }
 
 bool IsOurs(const struct sigaction& action) {
@@ -31,6 +43,7 @@ void WatchInterrupts() {
   struct sigaction present;
   if (sigaction(SIGINT, nullptr, &present) != 0 || IsOurs(present)) return;
   g_before = present;
+  PassOnTo(present);
   struct sigaction noting = present;
   noting.sa_flags |= SA_SIGINFO;
   noting.sa_sigaction = &Note;
