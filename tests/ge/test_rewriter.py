@@ -266,6 +266,16 @@ def test_many_clusters_in_one_graph_keep_a_topological_order():
     assert types == ["Data", "Neg", "Neg"] + ["AutofusedKernel"] * 200 + ["NetOutput"]
 
 
+def test_ranks_outlive_edges_along_them():
+    graph = ladder(4)
+    assert can_fuse(nodes_of(graph, "a1 r1")).ok and graph._graph.ranked
+    graph.add_control_edge(*nodes_of(graph, "r-1 r3"))
+    assert graph._graph.ranked
+    graph.add_control_edge(*nodes_of(graph, "r3 r-2"))
+    assert not graph._graph.ranked
+    assert not can_fuse(nodes_of(graph, "r-2 r3")).ok  # the cycle is found all the same
+
+
 def test_reordering_moves_what_must_move():
     """Two interleaved chains; after fusing the first the second must be ranked behind it."""
     builder = GraphBuilder("interleaved")

@@ -76,21 +76,20 @@ def _waiting(
     view: GraphView, cluster: Cluster, edges: Sequence[Tuple[ViewNode, int, TensorRef]]
 ) -> Set[int]:
     """Nodes that wait for members of the cluster, among all that the edges come from."""
-    inside = {node.index for node in cluster.members}
-    before: Dict[int, List[int]] = {}
+    waits = {node.index: True for node in cluster.members}
     todo = [view.index[ref[0]] for _, _, ref in edges]
+    entered: Set[int] = set()
     while todo:
         index = todo.pop()
-        if index not in before and index not in inside:
-            before[index] = view.predecessors(index)
-            todo += before[index]
-    found: Set[int] = set()
-    changed = True
-    while changed:
-        more = {index for index, makers in before.items()
-                if index not in found and not (inside | found).isdisjoint(makers)}
-        changed, found = bool(more), found | more
-    return found
+        if index in waits:
+            continue
+        makers = view.predecessors(index)
+        if index in entered:
+            waits[index] = any(waits.get(maker, False) for maker in makers)
+            continue
+        entered.add(index)
+        todo += [index] + [maker for maker in makers if maker not in entered]
+    return {index for index, found in waits.items() if found}
 
 
 class _Copies:

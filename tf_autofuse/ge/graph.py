@@ -151,12 +151,17 @@ class Graph:
         if target.inputs[dst_port] is not None:
             raise RuntimeError("input {} of {} is connected".format(dst_port, target.name))
         target.link(dst_port, source, src_port)
-        self._graph.ranked = False
+        self._keep_ranks(source, target)
 
     def add_control_edge(self, src_node: Node, dst_node: Node) -> None:
         """Add a control edge; neither duplicates nor cycles are looked for."""
-        self._member(dst_node).link_control(self._member(src_node))
-        self._graph.ranked = False
+        source, target = self._member(src_node), self._member(dst_node)
+        target.link_control(source)
+        self._keep_ranks(source, target)
+
+    def _keep_ranks(self, source: NodeData, target: NodeData) -> None:
+        """Ranks outlive a new edge that goes along them."""
+        self._graph.ranked = self._graph.ranked and source.rank < target.rank
 
     def remove_edge(self, src_node: Node, src_port: int, dst_node: Node, dst_port: int) -> None:
         """Remove one edge; ports -1, -1 name a control edge. RuntimeError when it is not there."""
