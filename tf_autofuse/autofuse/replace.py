@@ -77,11 +77,12 @@ def _waiting(
 ) -> Set[int]:
     """Nodes that wait for members of the cluster, among all that the edges come from."""
     waits = {node.index: True for node in cluster.members}
+    first = min(view.places.get(index, 0) for index in waits)
     todo = [view.index[ref[0]] for _, _, ref in edges]
     entered: Set[int] = set()
     while todo:
         index = todo.pop()
-        if index in waits:
+        if index in waits or view.places.get(index, first) < first:
             continue
         makers = view.predecessors(index)
         if index in entered:

@@ -33,14 +33,16 @@ MOST_BETWEEN = 200
 def find_clusters(view: GraphView, min_ops: int = 2, copies: bool = True) -> Clustering:
     """Clusters of at least `min_ops` operators, in topological order of their first member.
     With `copies` they may compute cheap operators again that are elsewhere as well."""
-    refine(view, topological_order(view))
-    return _Clusterer(view).run(min_ops, copies)
+    order = topological_order(view)
+    view.places = {index: place for place, index in enumerate(order)}
+    refine(view, order)
+    return _Clusterer(view, order).run(min_ops, copies)
 
 
 class _Clusterer:
-    def __init__(self, view: GraphView):
+    def __init__(self, view: GraphView, order: List[int]):
         self._view = view
-        self._order = topological_order(view)
+        self._order = order
         self._rank = {index: rank for rank, index in enumerate(self._order)}
         self._contexts = contexts(view, self._order)
         self._alone: Dict[int, FuseDecision] = {}
