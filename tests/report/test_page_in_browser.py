@@ -22,6 +22,13 @@ def opened(browser, tmp_path):
     return open_
 
 
+def soon(browser, condition):
+    """Waits for `condition()`: the page draws and scrolls in frames of its own."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    return WebDriverWait(browser, 30).until(lambda _: condition())
+
+
 def click_node(browser, name):
     from selenium.webdriver.common.action_chains import ActionChains
 
@@ -43,37 +50,40 @@ def detail(browser):
     return panel.text if panel.is_displayed() else None
 
 
+def shows(browser, *words):
+    """Waits until the details of a node have all of `words`."""
+    soon(browser, lambda: all(word in (detail(browser) or "") for word in words))
+
+
 def test_search_clicks_and_tables(opened):
     page = opened(small())
     assert len(page.find_elements("css selector", "#warnings .warning")) == 2
-    assert page.execute_script(DRAWN) > 4 and detail(page) is None
+    soon(page, lambda: page.execute_script(DRAWN) > 4)
+    assert detail(page) is None
 
     click_node(page, "a")
-    assert "Abs" in detail(page) and "Fused into" in detail(page) and KERNEL in detail(page)
+    shows(page, "Abs", "Fused into", KERNEL)
     click_node(page, "m")
-    assert "OP_UNKNOWN" in detail(page) and "Reads" in detail(page)
+    shows(page, "OP_UNKNOWN", "Reads")
 
     page.find_element("id", "side-after").click()
     assert page.execute_script("return graphView.side.names") == ["x", "f", "m"]
     click_node(page, "f")
-    page.find_element("css selector", "#detail .link").click()
-    more = page.find_element("css selector", "tr.kernel.open + tr.more")
+    soon(page, lambda: page.find_elements("css selector", "#detail .link"))[0].click()
+    more = soon(page, lambda: page.find_elements("css selector", "tr.kernel.open + tr.more"))[0]
     assert HOSTILE in more.text and "tile 1 x 512" in more.text
 
     search = page.find_element("id", "search")
     search.send_keys("matmul")
-    assert page.find_element("id", "matches").text == "1 found"
+    soon(page, lambda: page.find_element("id", "matches").text == "1 found")
     search.send_keys("\n")
-    assert page.find_element("id", "matches").text == "1 of 1" and "MatMul" in detail(page)
+    soon(page, lambda: page.find_element("id", "matches").text == "1 of 1")
+    shows(page, "MatMul")
 
     group = page.find_elements("css selector", "details.group summary")[1]
     page.execute_script("arguments[0].scrollIntoView({block: 'center'})", group)
     group.click()
-    from selenium.webdriver.support.wait import WebDriverWait
-
-    table = WebDriverWait(page, 10).until(
-        lambda page: page.find_elements("css selector", "details.group table")
-    )
+    table = soon(page, lambda: page.find_elements("css selector", "details.group table"))
     assert "r" + HOSTILE in table[0].text
     assert page.execute_script("return window.broken") is None
     assert [line for line in page.get_log("browser") if line["level"] == "SEVERE"] == []
@@ -93,12 +103,13 @@ def test_filter_sort_and_theme(opened):
     calls = page.find_elements("css selector", "#kernel-table th")[2]
     page.execute_script("arguments[0].scrollIntoView({block: 'center'})", calls)
     calls.click()
-    assert rows() == [second["name"], KERNEL]
+    soon(page, lambda: rows() == [second["name"], KERNEL])
     page.find_element("id", "kernel-filter").send_keys("log")
-    assert rows() == [second["name"]]
+    soon(page, lambda: rows() == [second["name"]])
     before = page.execute_script("return getComputedStyle(document.body).backgroundColor")
     page.find_element("id", "theme").click()
-    assert page.execute_script("return getComputedStyle(document.body).backgroundColor") != before
+    soon(page, lambda: page.execute_script(
+        "return getComputedStyle(document.body).backgroundColor") != before)
 
 
 def test_ten_thousand_operators(opened):
@@ -106,12 +117,12 @@ def test_ten_thousand_operators(opened):
     assert page.execute_script("return graphView.side.names.length") == 10000
     search = page.find_element("id", "search")
     search.send_keys("n9999")
-    assert page.find_element("id", "matches").text == "1 found"
+    soon(page, lambda: page.find_element("id", "matches").text == "1 found")
     search.send_keys("\n")
-    assert "n9999" in detail(page)
+    shows(page, "n9999")
     page.find_element("id", "fit").click()
     # The whole graph is in the picture: its first and last operator too.
     places = page.execute_script("return [0, 9999].map((i) => graphView.screenPosition(i))")
     size = page.find_element("id", "canvas").size
     assert all(0 <= x <= size["width"] and 0 <= y <= size["height"] for x, y in places)
-    assert page.execute_script(DRAWN) > 4
+    soon(page, lambda: page.execute_script(DRAWN) > 4)
