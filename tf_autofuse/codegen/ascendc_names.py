@@ -19,6 +19,7 @@ from tf_autofuse.kernel.ir import (
     walk_steps,
     written,
 )
+from tf_autofuse.loop.text import place_name
 
 _LONGEST_NAME = 24
 
@@ -35,16 +36,14 @@ def _made_by(kernel: Kernel, program: Program) -> Dict[str, str]:
     inputs, outputs = len(kernel.loop.inputs), len(kernel.loop.outputs)
     for step in walk_steps(program.steps):
         if isinstance(step, CopyOut):
-            temp = step.output - outputs
-            words[step.src] = "out%d" % step.output if temp < 0 else "temp%d" % temp
+            words[step.src] = place_name("out", step.output, outputs)
         elif isinstance(step, StorePart):
             words[step.src] = "part"
         name = written(step)
         if name is None:
             continue
         if isinstance(step, CopyIn):
-            temp = step.input - inputs
-            word = "in%d" % step.input if temp < 0 else "temp%d" % temp
+            word = place_name("in", step.input, inputs)
         elif isinstance(step, LoadPart):
             word = "part"
         elif isinstance(step, (Compute, Finish, Accumulate)):

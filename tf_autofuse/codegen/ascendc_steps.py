@@ -29,6 +29,7 @@ from tf_autofuse.kernel.ir import (
 from tf_autofuse.kernel.layout import MATH_SCRATCH, UNIT, Extent, layout
 from tf_autofuse.kernel.nest import runtime_rows
 from tf_autofuse.kernel.vector import ITEM_BYTES, ROUND_MODES, VECTOR_OPS
+from tf_autofuse.loop.text import place_name
 from tf_autofuse.platforms import Platform
 
 C_TYPES: Dict[str, str] = {
@@ -96,13 +97,11 @@ class StepPrinter:
 
     def source(self, number: int) -> str:
         """The GM tensor of an input, or of a temporary."""
-        inputs = len(self.kernel.loop.inputs)
-        return "in%dGm" % number if number < inputs else "temp%dGm" % (number - inputs)
+        return place_name("in", number, len(self.kernel.loop.inputs)) + "Gm"
 
     def target(self, number: int) -> str:
         """The GM tensor of an output, or of a temporary."""
-        outputs = len(self.kernel.loop.outputs)
-        return "out%dGm" % number if number < outputs else "temp%dGm" % (number - outputs)
+        return place_name("out", number, len(self.kernel.loop.outputs)) + "Gm"
 
     def point(self, axis: str) -> str:
         return "i%d" % self.kernel.loop.axes.index(axis)

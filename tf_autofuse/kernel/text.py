@@ -36,7 +36,7 @@ from tf_autofuse.kernel.ir import (
 from tf_autofuse.kernel.join import join_nests
 from tf_autofuse.kernel.nest import Nest, build_nests
 from tf_autofuse.loop.ir import LoopKernel
-from tf_autofuse.loop.text import parse_dims, parse_loop, print_loop
+from tf_autofuse.loop.text import numbered, parse_dims, parse_loop, place_name, print_loop
 from tf_autofuse.platforms import PLATFORMS
 
 CODEGEN = 7
@@ -80,13 +80,13 @@ def _print_step(loop: LoopKernel, step: Step) -> str:
         when = "".join(" %d:%s" % guard for guard in step.when)
         at = " at %s=in%d:%s" % (step.at[:2] + (",".join(step.at.axes),)) if step.at else ""
         return "%s = copy_in %s [%s]%s%s%s" % (
-            step.dst, _tensor("in", step.input, len(loop.inputs)),
+            step.dst, place_name("in", step.input, len(loop.inputs)),
             ", ".join(map(str, step.dims)), " moved" * step.moved, at,
             " when" + when if when else "")
     if isinstance(step, Points):
         return "%s = points %s%s" % (step.dst, step.axis, " counted" * step.counted)
     if isinstance(step, CopyOut):
-        return "copy_out %s [%s] %s" % (_tensor("out", step.output, len(loop.outputs)),
+        return "copy_out %s [%s] %s" % (place_name("out", step.output, len(loop.outputs)),
                                         ", ".join(step.axes), step.src)
     if isinstance(step, LoadPart):
         return "%s = load_part %d [%s]" % (step.dst, step.number, ", ".join(step.axes))
@@ -105,22 +105,6 @@ def _print_step(loop: LoopKernel, step: Step) -> str:
     assert isinstance(step, Compute)
     scalar = "" if step.scalar is None else " # " + _scalar(step.scalar)
     return "%s = %s %s%s" % (step.dst, step.op, " ".join(step.srcs), scalar)
-
-
-def _tensor(word: str, number: int, count: int) -> str:
-    """The name of an input or output, behind which the temporaries are counted from 0."""
-    return "%s%d" % (word, number) if number < count else "temp%d" % (number - count)
-
-
-def _numbered(loop: LoopKernel, line: str) -> str:
-    """The line with temporaries counted behind the inputs or outputs."""
-    for call, word, count in (("copy_in", "in", len(loop.inputs)),
-                              ("copy_out", "out", len(loop.outputs))):
-        found = re.search(r"\b%s temp(\d+) " % call, line)
-        if found:
-            line = line.replace(found.group(0), "%s %s%d " % (
-                call, word, int(found.group(1)) + count))
-    return line
 
 
 def _scalar(scalar: StepScalar) -> str:
@@ -148,7 +132,10 @@ def _parse_kernel(text: str) -> Kernel:
     loop = parse_loop("\n".join(lines[1:end]))
     chip = PLATFORMS.get(head.group(1))
     nests = _nests(loop, lines[end:], chip is None or chip.has_sync)
-    rows = iter(enumerate([_numbered(loop, line) for line in lines[end:]], end + 1))
+    inputs, outputs = len(loop.inputs), len(loop.outputs)
+    steps = [numbered("copy_in ", "in", inputs, numbered("copy_out ", "out", outputs, line))
+             for line in lines[end:]]
+    rows = iter(enumerate(steps, end + 1))
     programs: List[Program] = []
     for number, line in rows:
         if line.strip():

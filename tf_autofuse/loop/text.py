@@ -39,13 +39,14 @@ def print_loop(kernel: LoopKernel, comments: bool = False) -> str:
     for store in kernel.stores:
         stage = " stage %d" % store.stage if store.stage else ""
         lines.append("  store %s %s %%%s%s" % (
-            _print_place("out", store.output, len(kernel.outputs)), print_dims(store.dims),
+            place_name("out", store.output, len(kernel.outputs)), print_dims(store.dims),
             store.value, stage))
     return "\n".join(lines + ["}"]) + "\n"
 
 
-def _print_place(word: str, number: int, count: int) -> str:
-    """Temporaries are numbered behind the inputs where they are read, the outputs where written."""
+def place_name(word: str, number: int, count: int) -> str:
+    """What text calls input or output (`word`) `number` of `count`; temporaries, which are numbered
+    behind the inputs where they are read and the outputs where written, count from 0."""
     return "%s%d" % ((word, number) if number < count else ("temp", number - count))
 
 
@@ -54,7 +55,7 @@ def _print_value(value: Value, kernel: LoopKernel) -> str:
         moved = " moved" if value.moved else ""
         moved += " at " + " ".join("%s=%%%s" % pair for pair in value.at) if value.at else ""
         moved += " when " + " ".join("%" + name for name in value.when) if value.when else ""
-        return "load %s %s%s : %s" % (_print_place("in", value.input, len(kernel.inputs)),
+        return "load %s %s%s : %s" % (place_name("in", value.input, len(kernel.inputs)),
                                       print_dims(value.dims), moved, value.dtype)
     if isinstance(value, Const):
         return "const %r : %s" % (value.value, value.dtype)
@@ -104,10 +105,10 @@ def parse_loop(text: str) -> LoopKernel:
         elif line.startswith("interval "):
             intervals.append(_guarded(_parse_interval, line, number))
         elif line.startswith("store "):
-            line = _numbered("store ", "out", len(outputs), line)
+            line = numbered("store ", "out", len(outputs), line)
             stores.append(_guarded(_parse_store, line, number))
         else:
-            line = _numbered(" load ", "in", len(inputs), line)
+            line = numbered(" load ", "in", len(inputs), line)
             body.append(_in_order(_guarded(_parse_value, line, number), axes, body))
     return LoopKernel(
         tuple(inputs), tuple(outputs), axes, tuple(body), tuple(stores), tuple(fixed),
@@ -115,7 +116,7 @@ def parse_loop(text: str) -> LoopKernel:
     )
 
 
-def _numbered(before: str, word: str, count: int, line: str) -> str:
+def numbered(before: str, word: str, count: int, line: str) -> str:
     """A line that names a temporary, with its number among the inputs or outputs."""
     found = re.search(before + r"temp(\d{1,4}) ", line)
     if not found:
