@@ -5,6 +5,7 @@ from typing import Any, Dict, List, NamedTuple, Sequence, Set, Tuple
 
 from tf_autofuse.autofuse.api import api_of, build_like
 from tf_autofuse.cluster.clusterer import Cluster
+from tf_autofuse.cluster.order import places
 from tf_autofuse.cluster.view import GraphView, ViewNode, read_attr
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.ge.builder import GraphBuilder
@@ -77,12 +78,13 @@ def _waiting(
 ) -> Set[int]:
     """Nodes that wait for members of the cluster, among all that the edges come from."""
     waits = {node.index: True for node in cluster.members}
-    first = min(view.places.get(index, 0) for index in waits)
+    place = places(view)
+    first = min(place[index] for index in waits)
     todo = [view.index[ref[0]] for _, _, ref in edges]
     entered: Set[int] = set()
     while todo:
         index = todo.pop()
-        if index in waits or view.places.get(index, first) < first:
+        if index in waits or place.get(index, first) < first:
             continue
         makers = view.predecessors(index)
         if index in entered:

@@ -13,7 +13,7 @@ from typing import Dict, List, Sequence, Set, Tuple
 from tf_autofuse.cluster.fusible import SILENT_TYPES, judge, saves_work
 from tf_autofuse.cluster.groups import GroupGraph
 from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, Candidate, LoweringMemo, outputs_of
-from tf_autofuse.cluster.order import CONTROL_FLOW_TYPES, contexts, topological_order
+from tf_autofuse.cluster.order import CONTROL_FLOW_TYPES, contexts, places
 from tf_autofuse.cluster.reasons import FuseDecision
 from tf_autofuse.cluster.recompute import Graph, is_cheap, recompute
 from tf_autofuse.cluster.result import Cluster, Clustering
@@ -33,8 +33,7 @@ MOST_BETWEEN = 200
 def find_clusters(view: GraphView, min_ops: int = 2, copies: bool = True) -> Clustering:
     """Clusters of at least `min_ops` operators, in topological order of their first member.
     With `copies` they may compute cheap operators again that are elsewhere as well."""
-    order = topological_order(view)
-    view.places = {index: place for place, index in enumerate(order)}
+    order = list(places(view))
     refine(view, order)
     return _Clusterer(view, order).run(min_ops, copies)
 

@@ -55,9 +55,8 @@ def _check_nest(kernel: LoopKernel, nest: Nest) -> None:
     found = misfit(kernel, nest)
     if found is not None:
         raise Unsupported(found.message, node=_origin(kernel, found.node), code=found.code)
-    numbers = [n for step in nest.passes for n in step.stores + step.after + step.crosses]
     after: Set[str] = set()
-    for value in needed(kernel, [kernel.stores[n].value for n in numbers]):
+    for value in needed(kernel, [kernel.stores[n].value for n in nest.stores]):
         if isinstance(value, Reduce) or any(name in after for name in value.args):
             after.add(value.name)
         elif isinstance(value, Map) and value.op in HEAVY:
@@ -78,8 +77,7 @@ def moved_bytes(kernel: LoopKernel, nests: Sequence[Nest], sizes: Dict[str, int]
     stage stays in a cache as far as it fits there: it counts once. Partial results do not."""
     total, insides = 0, kernel.insides
     for nest in nests:
-        numbers = [n for step in nest.passes for n in step.stores + step.after + step.crosses]
-        stores = [kernel.stores[number] for number in numbers]
+        stores = [kernel.stores[number] for number in nest.stores]
         found = needed(kernel, [store.value for store in stores])
         loads = {value.input: value for value in found if isinstance(value, Load)}
         total += sum(_bytes(kernel.inputs[number], load.axes if load.at else load.walked,

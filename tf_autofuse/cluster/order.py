@@ -47,6 +47,13 @@ def topological_order(view: GraphView) -> List[int]:
     return order
 
 
+def places(view: GraphView) -> Dict[int, int]:
+    """Place of each node in the topological order, of those that have one; found once."""
+    if not view.places:
+        view.places = {index: place for place, index in enumerate(topological_order(view))}
+    return view.places
+
+
 def contexts(view: GraphView, order: List[int]) -> Dict[int, Context]:
     """Context of every node in `order`; all empty when the graph has no TF1 control flow."""
     found: Dict[int, Context] = {}

@@ -56,7 +56,7 @@ class GraphView:
         self.infos: Dict[TensorRef, TensorInfo] = {}
         self.descs: Dict[TensorRef, Any] = {}
         self.axes: Dict[str, Tuple[int, ...]] = {}  # of reductions, by name, where found out
-        self.places: Dict[int, int] = {}  # of nodes in a topological order, once there is one
+        self.places: Dict[int, int] = {}  # see `order.places`
         self.nodes: List[ViewNode] = [self._read(i, node) for i, node in enumerate(handles)]
 
     def node(self, name: str) -> ViewNode:

@@ -131,7 +131,7 @@ class NestPrinter(WalkPrinter):
 
     def _prologue(self) -> None:
         self.put("const int64_t* p = tiling->p + %d * CUT_PARAMS;" % self.number)
-        stores = [n for p in self.nest.passes for n in p.stores + p.after + p.crosses]
+        stores = self.nest.stores
         self.declare_parameters([self.loop.stores[n].value for n in stores], stores)
         if PARTS in self.nest.axes:
             self.put("const int64_t %s = tiling->p[CUT_PARTS];" % self.size[PARTS])
@@ -358,7 +358,7 @@ class NestPrinter(WalkPrinter):
     def _needed_later(self, number: int) -> List[str]:
         """Kept values of this level that later passes use, besides reductions themselves."""
         later = [t for p in self.nest.passes[number + 1:] for t in
-                 [self.loop.stores[n].value for n in p.stores + p.after + p.crosses]]
+                 [self.loop.stores[n].value for n in p.written]]
         return [v.name for v in needed(self.loop, later, frozenset(self.known))
                 if self.level[v.name] == number + 1 and not isinstance(v, Reduce)
                 and not set(v.axes) & set(self.nest.reduced)]

@@ -28,6 +28,11 @@ class Pass:
     after: Tuple[int, ...]
     crosses: Tuple[int, ...] = ()
 
+    @property
+    def written(self) -> Tuple[int, ...]:
+        """All its stores, by number."""
+        return self.stores + self.after + self.crosses
+
 
 @dataclass(frozen=True)
 class Nest:
@@ -50,7 +55,7 @@ class Nest:
     @property
     def stores(self) -> Tuple[int, ...]:
         """All its stores, by number."""
-        return tuple(n for step in self.passes for n in step.stores + step.after + step.crosses)
+        return tuple(n for step in self.passes for n in step.written)
 
     @property
     def inner(self) -> str:

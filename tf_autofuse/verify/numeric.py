@@ -17,7 +17,7 @@ import numpy as np
 from tf_autofuse.autofuse.kernels import HOST_FILE, plan_kernel
 from tf_autofuse.build import compile_host_kernel
 from tf_autofuse.cluster.lowering import lower_legal, outputs_of
-from tf_autofuse.cluster.order import topological_order
+from tf_autofuse.cluster.order import places
 from tf_autofuse.cluster.view import GraphView, ViewNode
 from tf_autofuse.errors import AutofuseError
 from tf_autofuse.ge.graph import Graph, GraphData
@@ -54,7 +54,7 @@ class _Skip(Exception):
 def check_numbers(before: GraphData, after: GraphData, seed: int = 0) -> List[NumericCheck]:
     """One entry per fused node of `after`; what cannot be run says why."""
     view = GraphView(Graph._wrap(before))
-    rank = {index: place for place, index in enumerate(topological_order(view))}
+    rank = places(view)
     checks = []
     for node in after.ordered():
         names = [name for name in original_names(node) if name in view.index]
