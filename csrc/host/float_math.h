@@ -56,6 +56,9 @@ AF_INLINE float exp_bend(float r) {
   return fma_of(p, r, 0x1.fffffcp-2f);
 }
 
+/* e^r - 1 for |r| <= ln(2) / 2, as exact. */
+AF_INLINE float small_expm1(float r) { return fma_of(r * exp_bend(r), r, r); }
+
 /* e^(r + r_lo) - 1 - r for |r| <= ln(2) / 2. */
 AF_INLINE float exp_tail(float r, float r_lo) {
   float p = 0x1.a151bcp-13f;
@@ -153,7 +156,7 @@ AF_INLINE float math_tanh(float x) {
 AF_INLINE float math_sigmoid(float x) {
   uint32_t power;
   const float r = reduce_exp_roughly(x > 60.0f ? -60.0f : -x, &power);
-  const float q = fma_of(r * exp_bend(r), r, r);
+  const float q = small_expm1(r);
   const float s = float_of(power + bits_of(1.0f));
   const float above = s + 1.0f;
   const float d = fma_of(s, q, above);
@@ -286,7 +289,7 @@ AF_INLINE float math_erf(float x) {
   uint32_t power;
   const float r = reduce_exp_roughly(-c * g, &power);
   const float s = float_of(power + bits_of(1.0f));
-  const float far = (1.0f - s) - s * fma_of(exp_bend(r) * r, r, r);
+  const float far = (1.0f - s) - s * small_expm1(r);
   return a < 1.0f ? near : (x != x ? x : __builtin_copysignf(far, x));
 }
 
