@@ -6,7 +6,7 @@ nothing is reduced, so that an empty one leaves the output complete.
 """
 from __future__ import annotations
 
-from typing import FrozenSet, List, Optional, Tuple
+from typing import AbstractSet, Collection, FrozenSet, List, Optional, Tuple
 
 from tf_autofuse.kernel.nest import Nest, build_nest, needed
 from tf_autofuse.loop.ir import PARTS, Load, LoopKernel
@@ -31,14 +31,22 @@ def join_nests(loop: LoopKernel, nests: Tuple[Nest, ...], sync: bool) -> Tuple[N
     return tuple(found)
 
 
+def may_keep(kept: AbstractSet[str], reduced: Collection[str], inner: str,
+             axes: AbstractSet[str]) -> bool:
+    """Whether a nest, by its kept and reduced axes and the innermost of both, keeps exactly `axes`,
+    or, where nothing is reduced, may do so."""
+    if reduced:
+        return kept == axes
+    return bool(axes) and kept > axes and inner not in axes
+
+
 def _host(loop: LoopKernel, nests: List[Nest], guest: Nest, sync: bool) -> Optional[Nest]:
     kept, reads = set(guest.kept), _reads(loop, guest)
     for nest in nests:
         if nest is guest or nest.stage != guest.stage or PARTS in nest.axes or nest.crosses:
             continue
-        fits = set(nest.kept) == kept if nest.reduced else (
-            sync and kept and set(nest.axes) > kept and nest.inner not in kept)
-        if fits and reads & _reads(loop, nest):
+        fits = may_keep(set(nest.kept), nest.reduced, nest.inner, kept)
+        if fits and (sync or nest.reduced) and reads & _reads(loop, nest):
             return nest
     return None
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Set
 
 from tf_autofuse.kernel.cross import Frame, cross, frame_of, reductions_below
+from tf_autofuse.kernel.join import may_keep
 from tf_autofuse.kernel.nest import needed
 from tf_autofuse.loop.ir import Dim, Load, LoopKernel, Map, Param, Reduce, Store, Value, renamed
 from tf_autofuse.loop.ops import item_bytes
@@ -123,12 +124,10 @@ class _Stager:
         """Element-wise stores go to a nest that may keep their axes (see `kernel.join`) and reads
         what they read."""
         for guest in [place for place in self.stores if not place.frame[1]]:
-            kept = guest.frame[0]
             for host in self.stores:
-                inner = [axis for axis in self.loop.axes if axis in host.domain][-1:]
-                fits = host.frame[0] == kept if host.frame[1] else (
-                    host.domain > kept and not kept.intersection(inner))
-                if (fits and host != guest and host.stage >= guest.stage
+                inner = next((a for a in reversed(self.loop.axes) if a in host.domain), "")
+                if (may_keep(*host.frame, inner, guest.frame[0]) and host != guest
+                        and host.stage >= guest.stage
                         and self._reads(host) & self._reads(guest)):
                     self.stores[host] += self.stores.pop(guest)
                     break
