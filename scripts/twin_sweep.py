@@ -3,8 +3,12 @@
 python scripts/twin_sweep.py                       everything (some tens of minutes)
 python scripts/twin_sweep.py --fuzz 20 --chips Ascend910B --dtypes float32
 python scripts/twin_sweep.py --part 2/7            the second of seven parts of it
+python scripts/twin_sweep.py --sizes static        only kernels of static shapes, one a shape
 python scripts/twin_sweep.py --bundles DIR         the kernels that other runs left in their cache
 python scripts/twin_sweep.py --json
+
+A kernel of run-time sizes runs at all shapes; beside it every shape has a kernel of its own, which
+was lowered for it alone and has its sizes and tiles as constants.
 
 Every kernel is compared with the loop interpreter; the twin refuses what breaks a rule of the
 hardware. `ratio` is the global memory moved over the least possible, `requests` the bytes that the
@@ -28,17 +32,19 @@ sys.path[:0] = [ROOT, os.path.join(ROOT, "tests")]
 from sweep import bundles  # noqa: E402
 from sweep.clusters import random_cases  # noqa: E402
 from sweep.patterns import PATTERNS, Case, case  # noqa: E402
-from sweep.runner import SHAPES, Outcome, Sweep  # noqa: E402
+from sweep.runner import SHAPES, Outcome, Sweep, is_kernel_on  # noqa: E402
 
 from tf_autofuse.cluster.legal import check  # noqa: E402
 from tf_autofuse.codegen.ascendc import AscendCSource, print_ascendc  # noqa: E402
-from tf_autofuse.errors import AutofuseError, Unsupported  # noqa: E402
+from tf_autofuse.errors import AutofuseError  # noqa: E402
 from tf_autofuse.kernel.text import parse_kernel  # noqa: E402
 from tf_autofuse.platforms import PLATFORMS  # noqa: E402
 from tf_autofuse.platforms import platform as find_platform  # noqa: E402
 from tf_autofuse.runtime.twin import build_together  # noqa: E402
 
 DTYPES = ("float32", "float16", "bfloat16")
+SIZES = {"dynamic": ("dynamic",), "static": ("static",), "both": ("dynamic", "static")}
+"""Modes that `--sizes` stands for."""
 BATCH = 16
 """Kernels compiled as one unit."""
 
@@ -48,8 +54,8 @@ Row = Dict[str, Any]
 class Job:
     """A kernel to sweep: its text, once it is there, and the rows of its runs."""
 
-    def __init__(self, name: str, chip: str, sizes: List[Any], make: Callable) -> None:
-        self.name, self.chip, self.sizes = name, chip, sizes
+    def __init__(self, name: str, chip: str, sizes: List[Any], make: Callable, mode: str) -> None:
+        self.name, self.chip, self.sizes, self.mode = name, chip, sizes, mode
         self.make = make
         self.source: Optional[AscendCSource] = None
         self.run: Callable[[Any], Outcome] = lambda size: self._made()(size)
@@ -70,10 +76,12 @@ class Job:
         """One row for each shape: case, chip, shape, numbers, and what is wrong, if anything."""
         for size in self.sizes[: None if self.error is None else 1]:
             row: Row = {"case": self.name, "chip": self.chip, "shape": "", "fault": ""}
+            row["sizes"] = self.mode
             try:
                 _note(row, self.run(size))
             except AutofuseError as error:
                 row["fault"] = "{}: {}".format(type(error).__name__, error)
+                row["shape"] = size if self.mode == "static" else ""
             yield row
 
 
@@ -83,6 +91,7 @@ def main(argv: List[str]) -> int:
     parser.add_argument("--chips", default=",".join(sorted(PLATFORMS)), help="comma-separated")
     parser.add_argument("--dtypes", default=",".join(DTYPES), help="of the patterns")
     parser.add_argument("--shapes", default=",".join(SHAPES), help="of: " + ", ".join(SHAPES))
+    parser.add_argument("--sizes", default="both", choices=list(SIZES), help="of the kernels")
     parser.add_argument("--only", default="", help="only those whose name holds this text")
     parser.add_argument("--fuzz", type=int, default=200, help="number of random clusters")
     parser.add_argument("--part", default="1/1", help="K/N: the K-th of N parts of all kernels")
@@ -119,32 +128,34 @@ def _case_jobs(options: argparse.Namespace) -> List[Job]:
         for dtype in options.dtypes.split(",")
     ]
     cases += [found for found in random_cases(options.fuzz) if options.only in found.name]
-    shapes = options.shapes.split(",")
     return [
-        Job(found.name, chip, shapes, functools.partial(_make_case, found, chip))
+        job
         for chip in options.chips.split(",")
         for found in cases
-        if found.name.rsplit(" ", 1)[1] in PLATFORMS[chip].dtypes and _is_kernel_on(chip, found)
+        if is_kernel_on(chip, found)
+        for mode in SIZES[options.sizes]
+        for job in _jobs_of(found, chip, mode, options.shapes.split(","))
     ]
 
 
-def _is_kernel_on(chip: str, found: Case) -> bool:
-    """Whether a case is one kernel on the chip: stages need cores that wait for each other."""
-    try:
-        check(found.lowered.kernel, chip)
-    except Unsupported:
-        return False
-    return True
+def _jobs_of(found: Case, chip: str, mode: str, shapes: List[str]) -> List[Job]:
+    """The kernel of run-time sizes, or one for each shape."""
+    kernels = [("", shapes)] if mode == "dynamic" else [(shape, [shape]) for shape in shapes]
+    return [
+        Job(found.name, chip, runs, functools.partial(_make_case, found, chip, static), mode)
+        for static, runs in kernels
+    ]
 
 
-def _make_case(found: Case, chip: str) -> Tuple[AscendCSource, Callable]:
-    sweep = Sweep(found, chip)
+def _make_case(found: Case, chip: str, shape: str) -> Tuple[AscendCSource, Callable]:
+    sweep = Sweep(found, chip, shape)
+    check(sweep.case.lowered.kernel, chip)
     return sweep.source, sweep.run
 
 
 def _bundle_jobs(folder: str) -> List[Job]:
     return [
-        Job(name, chip, list(bundles.SIZES), functools.partial(_make_bundle, name, text))
+        Job(name, chip, list(bundles.SIZES), functools.partial(_make_bundle, name, text), "dynamic")
         for name, chip, text in bundles.kernels(folder)
     ]
 
@@ -174,7 +185,7 @@ def _shown(rows: List[Row], options: argparse.Namespace) -> List[Row]:
                 numbers = "error {error:.1e}  ratio {ratio:.3f}  requests {requests:.2f}  ".format(
                     **row
                 ) + ",".join(row["variants"])
-            line = "{case:40} {chip:12} {shape:11} ".format(**row)
+            line = "{case:40} {chip:12} {sizes:7} {shape:11} ".format(**row)
             print(line + numbers + ("  " + row["fault"] if row["fault"] else ""), flush=True)
     return rows
 
@@ -182,13 +193,14 @@ def _shown(rows: List[Row], options: argparse.Namespace) -> List[Row]:
 def _summary(rows: List[Row]) -> int:
     faults = [row for row in rows if row["fault"]]
     print("{} runs, {} faults".format(len(rows), len(faults)), file=sys.stderr)
-    for shape in sorted({row["shape"] for row in rows}):
-        known = [row for row in rows if row["shape"] == shape and "ratio" in row]
+    for mode, shape in sorted({(row["sizes"], row["shape"]) for row in rows}):
+        known = [row for row in rows if "ratio" in row]
+        known = [row for row in known if (row["sizes"], row["shape"]) == (mode, shape)]
         if known:
             words = ("error", "ratio", "requests")
             most = [max(row[word] for row in known) for word in words]
-            line = "{:11} {:5} runs, at most: error {:.1e}  ratio {:.3f}  requests {:.2f}"
-            print(line.format(shape or "-", len(known), *most), file=sys.stderr)
+            line = "{:7} {:11} {:5} runs, at most: error {:.1e}  ratio {:.3f}  requests {:.2f}"
+            print(line.format(mode, shape or "-", len(known), *most), file=sys.stderr)
     return 1 if faults else 0
 
 

@@ -2,7 +2,7 @@
 read once, and nothing is missing where an axis is empty."""
 import numpy as np
 import pytest
-from sweep.patterns import COLUMN, MATRIX, ROW, Case, Net
+from sweep.patterns import COLUMN, MATRIX, ROW, case
 from sweep.runner import SHAPES, Sweep, launch
 
 from tf_autofuse.codegen.host import print_host
@@ -37,16 +37,9 @@ NESTS = {column_and_matrix: 1, column_and_row_sums: 1, column_after_a_stage: 2,
          sums_after_a_stage: 3}
 
 
-def made(pattern, dtype="float32"):
-    net = Net(dtype)
-    lowered = net.lowered(*pattern(net))
-    dims = tuple(net.infos[ref].dims for ref in lowered.inputs)
-    return Case("%s %s" % (pattern.__name__, dtype), lowered, dims)
-
-
 @pytest.mark.parametrize("pattern", NESTS, ids=lambda pattern: pattern.__name__)
 def test_inputs_are_read_once(pattern):
-    sweep = Sweep(made(pattern), CHIP)
+    sweep = Sweep(case(pattern), CHIP)
     assert len(sweep.kernel.variants) == NESTS[pattern]
     # A column that a reduction has read is read again by the next stage.
     shapes = set(SHAPES) - ({"one column"} if pattern is column_after_a_stage else set())
@@ -56,7 +49,7 @@ def test_inputs_are_read_once(pattern):
 
 
 def test_a_small_output_of_an_empty_walk_is_written():
-    sweep = Sweep(made(column_and_matrix), CHIP)
+    sweep = Sweep(case(column_and_matrix), CHIP)
     loop = sweep.case.lowered.kernel
     inputs = [np.float32([[-1], [2], [-3]]), np.zeros((3, 0), "float32")]
     sizes = dict(zip(loop.axes, (3, 0)))
@@ -71,7 +64,7 @@ def test_columns_are_not_walked_for_a_row():
         row = net.input(*ROW)
         return [net("Relu", row), net("Mul", net.input(*MATRIX), row)]
 
-    assert len(Sweep(made(row_and_matrix), CHIP).kernel.variants) == 2
+    assert len(Sweep(case(row_and_matrix), CHIP).kernel.variants) == 2
 
 
 def scalar_and_matrix(net):
@@ -85,13 +78,13 @@ def scalar_and_matrix(net):
     (column_and_row_sums, "Ascend310P", 1),  # rows are tasks anyway
 ])
 def test_cores_keep_their_work(pattern, chip, nests):
-    sweep = Sweep(made(pattern), chip)
+    sweep = Sweep(case(pattern), chip)
     assert len(sweep.kernel.variants) == nests
     assert parse_kernel(print_kernel(sweep.kernel)) == sweep.kernel
     assert sweep.run("odd").right
 
 
 def test_joined_kernels_are_read_back_and_leave_the_host_as_it_was():
-    kernel = Sweep(made(column_and_matrix), CHIP).kernel
+    kernel = Sweep(case(column_and_matrix), CHIP).kernel
     assert parse_kernel(print_kernel(kernel)) == kernel
     assert "nest1" in print_host(kernel)

@@ -2,10 +2,11 @@
 from typing import Iterator, List
 
 import numpy as np
-from sweep.patterns import COLUMN, MATRIX, ROW, Case, Net
+from sweep.patterns import COLUMN, MATRIX, ROW, Case, Net, made_case
 
 from tf_autofuse.cluster.legal import check
 from tf_autofuse.errors import Unsupported
+from tf_autofuse.loop.source import TensorRef
 
 UNARY = ("Abs", "Neg", "Relu", "Square", "Tanh", "Sigmoid")
 BINARY = ("Add", "Sub", "Mul", "Maximum", "Minimum")
@@ -28,7 +29,24 @@ def random_cases(count: int, seed: int = 0) -> Iterator[Case]:
 
 def _try_case(rng, name: str):
     dtype = str(rng.choice(DTYPES))
-    net = Net(dtype)
+    state = rng.get_state()
+
+    def make(net: Net):
+        rng = np.random.RandomState()
+        rng.set_state(state)
+        return _cluster(rng, net)
+
+    _cluster(rng, Net(dtype))
+    try:
+        found = made_case("%s %s" % (name, dtype), make)
+        check(found.lowered.kernel)
+    except Unsupported:
+        return None
+    return found
+
+
+def _cluster(rng, net: Net) -> List[TensorRef]:
+    """The tensors that leave a random cluster of the net."""
     tensors = [net.input(*MATRIX)]
     for dims in ((MATRIX, ROW, COLUMN, ())[i] for i in rng.randint(0, 4, 2)):
         tensors.append(net.input(*dims))
@@ -38,13 +56,7 @@ def _try_case(rng, name: str):
         here = AXES[rng.randint(3)] if mixed else axes
         tensors.append(_step(rng, net, tensors, here))
     outputs = sorted({len(tensors) - 1} | set(_extra(rng, len(tensors), 3)))
-    try:
-        lowered = net.lowered(*[tensors[i] for i in outputs])
-        check(lowered.kernel)
-    except Unsupported:
-        return None
-    dims = tuple(net.infos[ref].dims or () for ref in lowered.inputs)
-    return Case("%s %s" % (name, dtype), lowered, dims)
+    return [tensors[i] for i in outputs]
 
 
 def _extra(rng, count: int, inputs: int) -> List[int]:

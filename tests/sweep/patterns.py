@@ -1,8 +1,9 @@
 """Patterns that users write, as operator lists over a matrix of ROWS x COLS (and a third axis).
 
-Each pattern becomes one kernel. Sizes are symbols, so one kernel serves every shape.
+Each pattern becomes one kernel. Sizes are symbols, so one kernel serves every shape, unless they
+are given when it is lowered.
 """
-from typing import Callable, Dict, List, NamedTuple, Tuple
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from tf_autofuse.loop.lower import LoweredKernel, lower
 from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef
@@ -12,16 +13,21 @@ MATRIX, ROW, COLUMN = (ROWS, COLS), (COLS,), (ROWS, 1)
 
 
 class Net:
-    """Builds an operator list: `net("Mul", x, y)` returns the tensor of a new operator."""
+    """Builds an operator list: `net("Mul", x, y)` returns the tensor of a new operator.
 
-    def __init__(self, dtype: str) -> None:
+    `sizes` says what symbols among the dims of inputs stand for, where that is known.
+    """
+
+    def __init__(self, dtype: str, sizes: Optional[Mapping[int, int]] = None) -> None:
         self.dtype = dtype
+        self.sizes = sizes or {}
         self.operators: List[Operator] = []
         self.infos: Dict[TensorRef, TensorInfo] = {}
 
     def input(self, *dims: int, dtype: str = "") -> TensorRef:
         ref = ("in%d" % len(self.infos), 0)
-        self.infos[ref] = TensorInfo(dtype or self.dtype, dims)
+        sizes = tuple(self.sizes.get(dim, dim) for dim in dims)
+        self.infos[ref] = TensorInfo(dtype or self.dtype, sizes)
         return ref
 
     def const(self, value: float) -> TensorRef:
@@ -280,16 +286,31 @@ PATTERNS: Tuple[Callable, ...] = (
 
 
 class Case(NamedTuple):
-    """A lowered pattern and the symbolic dims of its kernel inputs."""
+    """A lowered pattern and the dims of its kernel inputs, symbols where the size is of run time;
+    `make` builds it in a `Net` and gives the tensors that leave it."""
 
     name: str
     lowered: LoweredKernel
     dims: Tuple[Tuple[int, ...], ...]
+    make: Callable[[Net], Sequence[TensorRef]]
+
+    @property
+    def dtype(self) -> str:
+        return self.name.rsplit(" ", 1)[1]
+
+    def at(self, sizes: Mapping[int, int]) -> "Case":
+        """The same with static shapes: lowered anew with these sizes in the place of symbols."""
+        return made_case(self.name, self.make, sizes)
 
 
-def case(pattern: Callable, dtype: str) -> Case:
-    """The pattern as one kernel on tensors of `dtype`."""
-    net = Net(dtype)
-    lowered = net.lowered(*pattern(net))
+def made_case(name: str, make: Callable, sizes: Optional[Mapping[int, int]] = None) -> Case:
+    """What `make` builds as one kernel; the last word of `name` is the dtype of tensors."""
+    net = Net(name.rsplit(" ", 1)[1], sizes)
+    lowered = net.lowered(*make(net))
     dims = tuple(net.infos[ref].dims or () for ref in lowered.inputs)
-    return Case("%s %s" % (pattern.__name__, dtype), lowered, dims)
+    return Case(name, lowered, dims, make)
+
+
+def case(pattern: Callable, dtype: str = "float32") -> Case:
+    """The pattern as one kernel on tensors of `dtype`."""
+    return made_case("%s %s" % (pattern.__name__, dtype), pattern)

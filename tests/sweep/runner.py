@@ -7,19 +7,25 @@ from kernel_samples import random_array
 from sweep.patterns import COLS, DEPTH, ROWS, Case
 
 from tf_autofuse.autofuse.traffic import item_bytes
+from tf_autofuse.build import compile_host_kernel
+from tf_autofuse.cluster.legal import check
 from tf_autofuse.codegen.ascendc import print_ascendc
+from tf_autofuse.codegen.host import print_host
+from tf_autofuse.errors import Unsupported
 from tf_autofuse.kernel.nest import needed
+from tf_autofuse.kernel.text import kernel_key
 from tf_autofuse.loop import interp
 from tf_autofuse.loop.ir import Load, LoopKernel, Param
 from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.loop.ops import NARROW_FLOATS
 from tf_autofuse.loop.spec import axis_sizes, shape_spec
 from tf_autofuse.platforms import platform as find_platform
-from tf_autofuse.runtime.spec_text import SpecText
+from tf_autofuse.runtime.host import run_host
+from tf_autofuse.runtime.spec_text import Bound, SpecText
 from tf_autofuse.runtime.twin import TwinResult, run_twin
 from tf_autofuse.schedule import schedule
 from tf_autofuse.tiling import solve
-from tf_autofuse.tiling.cpp import tiling
+from tf_autofuse.tiling.cpp import Tiling, tiling
 
 SHAPES: Dict[str, Tuple[int, int]] = {
     "aligned": (64, 1024), "odd": (33, 1001), "one row": (1, 777), "one column": (129, 1),
@@ -56,36 +62,72 @@ class Outcome(NamedTuple):
         return self.ratio <= self.allowed
 
 
-class Sweep:
-    """One case on one chip; the kernel is printed once and run for every shape."""
+def symbols(shape: str) -> Dict[int, int]:
+    """What the symbols of a case stand for in a shape of SHAPES."""
+    rows, cols = SHAPES[shape]
+    return {ROWS: rows, COLS: cols, DEPTH: 9}
 
-    def __init__(self, case: Case, chip_name: str) -> None:
-        self.case = case
+
+class _Data(NamedTuple):
+    """Inputs of a kernel, and what its outputs shall be: as the operators say, and in float32."""
+
+    inputs: Sequence[np.ndarray]
+    want: Sequence[np.ndarray]
+    exact: Sequence[np.ndarray]
+    outputs: Sequence[Param]
+
+    def error(self, found: Sequence[np.ndarray]) -> float:
+        """The largest relative error, against the closer of both."""
+        return max(
+            min(relative_error(got, expected, param.dtype),
+                relative_error(got, interp.encode(best, param.dtype), param.dtype))
+            for got, expected, best, param in zip(found, self.want, self.exact, self.outputs)
+        )
+
+
+class Sweep:
+    """One case on one chip; the kernel is printed once and run for every shape.
+
+    With a `shape` the case is lowered for that shape alone, and sizes and tiles are constants of
+    the text. What is right is still said by the case of run-time sizes.
+    """
+
+    def __init__(self, case: Case, chip_name: str, shape: str = "") -> None:
+        self.reference, self.shape = case, shape
+        self.case = case.at(symbols(shape)) if shape else case
         self.chosen: Tuple[str, ...] = ()
         self.chip = find_platform(chip_name)
-        merged, self.groups = merge_axes(case.lowered.kernel)
+        merged, self.groups = merge_axes(self.case.lowered.kernel)
         self.kernel = schedule(merged, self.chip)
-        self.source = print_ascendc(self.kernel, self.chip)
-        self.spec = SpecText.parse(shape_spec(case.lowered.kernel, self.groups))
+        self.spec = SpecText.parse(shape_spec(self.case.lowered.kernel, self.groups))
+        static = self._static() if shape else None
+        self.source = print_ascendc(self.kernel, self.chip, static=static)
 
     def run(self, shape: str, seed: int = 0) -> Outcome:
         """The outcome for a shape of SHAPES; TwinError when a hardware rule is broken."""
-        rows, cols = SHAPES[shape]
-        known = {ROWS: rows, COLS: cols, DEPTH: 9}
-        loop = self.case.lowered.kernel
-        rng = np.random.RandomState(seed)
-        shapes = [[known.get(dim, dim) for dim in dims] for dims in self.case.dims]
-        inputs = [random_array(rng, s, p.dtype) for s, p in zip(shapes, loop.inputs)]
-        sizes = axis_sizes(loop, shapes)
-        want = interp.run(loop, inputs, sizes)
-        result = self._twin(inputs, want)
-        exact = interp.run(widened(loop), [wide(x, p) for x, p in zip(inputs, loop.inputs)], sizes)
-        error = max(
-            min(relative_error(got, expected, param.dtype),
-                relative_error(got, interp.encode(best, param.dtype), param.dtype))
-            for got, expected, best, param in zip(result.outputs, want, exact, loop.outputs)
-        )
-        return self._outcome(shape, error, inputs, want, result)
+        data = self._data(shape, seed)
+        result = self._twin(data.inputs, data.want)
+        return self._outcome(shape, data.error(result.outputs), data.inputs, data.want, result)
+
+    def run_on_cpu(self, shape: str, seed: int = 0) -> float:
+        """The error of the kernel's build for the CPU, as `Outcome` has it."""
+        data = self._data(shape, seed)
+        bound, _ = self._bound([array.shape for array in data.inputs])
+        outputs = [(array.shape, param.dtype) for array, param in zip(data.want, data.outputs)]
+        library = compile_host_kernel(print_host(self.kernel), key=kernel_key(self.kernel))
+        return data.error(run_host(library, data.inputs, bound.sizes, bound.strides, outputs))
+
+    def _data(self, shape: str, seed: int) -> "_Data":
+        assert self.shape in ("", shape), "the kernel is for another shape"
+        known, rng = symbols(shape), np.random.RandomState(seed)
+        refs, loop = self.reference.lowered.inputs, self.reference.lowered.kernel
+        shapes = [[known.get(dim, dim) for dim in dims] for dims in self.reference.dims]
+        arrays = [random_array(rng, s, p.dtype) for s, p in zip(shapes, loop.inputs)]
+        sizes, wider = axis_sizes(loop, shapes), list(map(wide, arrays, loop.inputs))
+        by_ref = dict(zip(refs, arrays))
+        return _Data(
+            [by_ref[ref] for ref in self.case.lowered.inputs],
+            interp.run(loop, arrays, sizes), interp.run(widened(loop), wider, sizes), loop.outputs)
 
     def _outcome(self, shape: str, error: float, inputs, want, result: TwinResult) -> Outcome:
         loop, count = self.case.lowered.kernel, len(inputs) + len(want)
@@ -130,13 +172,33 @@ class Sweep:
                 found.add(nest.reduced)
         return max(1, len(found - {()}))
 
+    def _bound(self, shapes: Sequence[Sequence[int]]) -> Tuple[Bound, Dict[str, int]]:
+        """What shapes of the inputs bind, and the sizes of axes by name."""
+        bound = self.spec.bind(shapes)
+        return bound, dict(zip(self.kernel.loop.axes, bound.sizes))
+
+    def _static(self) -> Tiling:
+        """The launch that a kernel of static shapes is for."""
+        bound, sizes = self._bound(self.case.dims)
+        return tiling(self.kernel, sizes, bound.strides, self.chip.vector_cores)
+
     def _twin(self, inputs: Sequence[np.ndarray], want) -> TwinResult:
-        bound = self.spec.bind([array.shape for array in inputs])
-        sizes = dict(zip(self.kernel.loop.axes, bound.sizes))
+        bound, sizes = self._bound([array.shape for array in inputs])
+        assert [list(array.shape) for array in want] == bound.outputs, bound.outputs
         tilings, _ = solve(self.kernel, sizes, self.chip.vector_cores)
         programs = [v[t.variant] for v, t in zip(self.kernel.variants, tilings)]
         self.chosen = tuple(program.variant for program in programs)
         return launch(self.kernel, self.source, self.chip, inputs, sizes, bound.strides, want)
+
+
+def is_kernel_on(chip: str, case: Case) -> bool:
+    """Whether a case is one kernel on the chip: its dtype is known there, and stages need cores
+    that wait for each other."""
+    try:
+        check(case.lowered.kernel, chip)
+    except Unsupported:
+        return False
+    return case.dtype in find_platform(chip).dtypes
 
 
 def least_bytes(array: np.ndarray, item: int, block: int, cores: int) -> int:

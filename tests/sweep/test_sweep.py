@@ -5,12 +5,28 @@ import os
 
 import pytest
 from sweep.clusters import random_cases
-from sweep.patterns import PATTERNS, case, softmax
-from sweep.runner import Sweep
+from sweep.patterns import (
+    PATTERNS,
+    adam,
+    batch_norm_training,
+    case,
+    instance_norm,
+    layer_norm,
+    log_softmax,
+    row_and_column_sums,
+    softmax,
+    softmax_cross_entropy_mean,
+    transposed_sum,
+)
+from sweep.runner import RELATIVE, Sweep, is_kernel_on
 
+from tf_autofuse.build import compile_many
 from tf_autofuse.codegen.ascendc import print_ascendc
-from tf_autofuse.kernel.text import print_kernel
+from tf_autofuse.codegen.host import print_host
+from tf_autofuse.kernel.text import kernel_key, print_kernel
 from tf_autofuse.loop.text import parse_loop
+from tf_autofuse.platforms import PLATFORMS
+from tf_autofuse.runtime.twin import build_together
 from tf_autofuse.schedule import schedule
 
 CHIP = "Ascend910B"
@@ -48,6 +64,43 @@ def test_random_clusters():
     for found in random_cases(3):
         outcome = Sweep(found, CHIP).run("odd")
         assert outcome.right, outcome
+
+
+STATIC = [case(pattern, "float32") for pattern in (
+    log_softmax, layer_norm, batch_norm_training, instance_norm, adam, transposed_sum,
+    row_and_column_sums, softmax_cross_entropy_mean)]
+STATIC += random_cases(2)
+UNIT = ("one row", "one column")
+
+
+@pytest.mark.parametrize("chip", sorted(PLATFORMS))
+def test_kernels_of_one_static_shape(chip):
+    cases = [found for found in STATIC if is_kernel_on(chip, found)]
+    assert len(cases) > 5
+    sweeps = [(Sweep(found, chip, shape), shape) for found in cases for shape in UNIT]
+    sweeps += [(Sweep(cases[0], chip, shape), shape) for shape in ("odd", "empty", "large")]
+    build_together([(sweep.source.text, sweep.source.entry) for sweep, _ in sweeps])
+    for sweep, shape in sweeps:
+        outcome = sweep.run(shape)
+        assert outcome.right and outcome.sparing, outcome
+
+
+def test_the_text_of_a_static_shape_has_its_sizes_inside():
+    found = case(softmax, "float32")
+    texts = [Sweep(found, CHIP, shape).source.text for shape in UNIT]
+    assert [text.count("GET_TILING_DATA") for text in texts] == [0, 0]
+    assert ", 777, " in texts[0] and ", 129, " in texts[1]
+    # One axis: what is 1 is none.
+    assert ["axes m0\n" in text for text in texts] == [True, True]
+
+
+def test_static_shapes_on_the_cpu():
+    sweeps = [(Sweep(found, CHIP, shape), shape) for found in STATIC
+              for shape in UNIT + ("odd", "empty")]
+    kernels = {kernel_key(sweep.kernel): sweep.kernel for sweep, _ in sweeps}
+    compile_many([(key, print_host(kernel)) for key, kernel in kernels.items()])
+    for sweep, shape in sweeps:
+        assert sweep.run_on_cpu(shape) <= RELATIVE[sweep.case.dtype], (sweep.case.name, shape)
 
 
 def bundle(folder, text):
