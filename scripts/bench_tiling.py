@@ -23,7 +23,8 @@ from tf_autofuse.kernel.vector import ITEM_BYTES  # noqa: E402
 from tf_autofuse.loop.ir import Load  # noqa: E402
 from tf_autofuse.platforms import PLATFORMS, Platform  # noqa: E402
 from tf_autofuse.schedule import schedule  # noqa: E402
-from tf_autofuse.tiling import form, solve  # noqa: E402
+from tf_autofuse.tiling import form as form_of  # noqa: E402
+from tf_autofuse.tiling import solve  # noqa: E402
 from tf_autofuse.tiling.cost import FINE  # noqa: E402
 from tf_autofuse.tiling.cpp import print_tiling, tiling_fields  # noqa: E402
 
@@ -50,7 +51,7 @@ def bound(kernel, sizes, chip: Platform) -> float:
         count = 1
         for axis in nest.axes:
             count *= sizes[axis]
-        lines = form(programs[0], chip).lines
+        lines = form_of(programs[0], chip).lines
         per_element = lines[4 + 3] + lines[16 + 3] + (
             lines[4 + 2] + lines[16 + 2] if programs[0].y is None else 0)
         work += count * per_element / float(FINE) / chip.vector_cores
@@ -101,15 +102,16 @@ def report(soc: str, word: str, summary: bool) -> None:
             measure = tiling_function(kernel, folder, number)
             for shape in SHAPES[len(loop.axes)]:
                 sizes = samples.sizes_of(kernel.loop, *shape)
-                tilings, blocks = solve(kernel, sizes, chip.vector_cores)
+                form = kernel.at(sizes)
+                tilings, blocks = solve(form, sizes, chip.vector_cores)
                 cycles = sum(t.cost for t in tilings) / float(FINE)
-                least = bound(kernel, sizes, chip)
+                least = bound(form, sizes, chip)
                 seconds = measure(shape, chip.vector_cores)
                 ratios.append((least, cycles / least))
                 times.append(seconds)
                 if not summary:
                     names = ",".join(v[t.variant].variant
-                                     for v, t in zip(kernel.variants, tilings))
+                                     for v, t in zip(form.variants, tilings))
                     print("%-18s %-18s %-16s %3d blocks %12.0f cycles %12.0f bound %6.2fx "
                           "%6.2f us" % (name, "x".join(map(str, shape)), names, blocks, cycles,
                                         least, cycles / least, seconds * 1e6))

@@ -74,9 +74,11 @@ def test_buffers_fit_ub_for_every_shape(name, chip):
     verify(kernel)
     cores = PLATFORMS[chip].vector_cores
     for shape in shapes(len(kernel.loop.sized_axes)):
-        tilings, blocks = solve(kernel, samples.sizes_of(kernel.loop, *shape), cores)
+        sizes = samples.sizes_of(kernel.loop, *shape)
+        form = kernel.at(sizes)
+        tilings, blocks = solve(form, sizes, cores)
         assert 1 <= blocks <= cores
-        for programs, t in zip(kernel.variants, tilings):
+        for programs, t in zip(form.variants, tilings):
             assert 1 <= t.ty <= MAX_ROWS and t.pitch >= t.tx >= 1
             assert t.pitch * 4 % 32 == 0
             assert ub_bytes(programs[t.variant], t) <= PLATFORMS[chip].ub_bytes

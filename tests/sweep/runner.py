@@ -99,6 +99,7 @@ class Sweep:
         self.chip = find_platform(chip_name)
         merged, self.groups = merge_axes(self.case.lowered.kernel)
         self.kernel = schedule(merged, self.chip)
+        self.form = self.kernel
         self.spec = SpecText.parse(shape_spec(self.case.lowered.kernel, self.groups))
         static = self._static() if shape else None
         self.source = print_ascendc(self.kernel, self.chip, static=static)
@@ -152,8 +153,8 @@ class Sweep:
         """Whether UB, that of all cores where they can share a row, has room for what reductions
         over all axes of an input walk."""
         room = self.chip.ub_bytes * (self.chip.vector_cores if self.chip.has_sync else 1)
-        loads = [value for value in self.kernel.loop.body if isinstance(value, Load)]
-        whole = [inputs[value.input].nbytes for nest in self.kernel.nests for value in loads
+        loads = [value for value in self.form.loop.body if isinstance(value, Load)]
+        whole = [inputs[value.input].nbytes for nest in self.form.nests for value in loads
                  if nest.reduced and set(value.axes) == set(nest.reduced)
                  and value.input < len(inputs)]
         return max(whole, default=0) <= room
@@ -164,11 +165,12 @@ class Sweep:
         if self.chip.has_sync:
             return 1
         found = set()
-        for nest in self.kernel.nests:
-            roots = [self.kernel.loop.stores[n].value
+        loop = self.form.loop
+        for nest in self.form.nests:
+            roots = [loop.stores[n].value
                      for step in nest.passes for n in step.stores + step.after]
             if any(isinstance(value, Load) and value.input == number
-                   for value in needed(self.kernel.loop, roots)):
+                   for value in needed(loop, roots)):
                 found.add(nest.reduced)
         return max(1, len(found - {()}))
 
@@ -185,8 +187,9 @@ class Sweep:
     def _twin(self, inputs: Sequence[np.ndarray], want) -> TwinResult:
         bound, sizes = self._bound([array.shape for array in inputs])
         assert [list(array.shape) for array in want] == bound.outputs, bound.outputs
-        tilings, _ = solve(self.kernel, sizes, self.chip.vector_cores)
-        programs = [v[t.variant] for v, t in zip(self.kernel.variants, tilings)]
+        form = self.form = self.kernel.at(sizes)
+        tilings, _ = solve(form, sizes, self.chip.vector_cores)
+        programs = [v[t.variant] for v, t in zip(form.variants, tilings)]
         self.chosen = tuple(program.variant for program in programs)
         return launch(self.kernel, self.source, self.chip, inputs, sizes, bound.strides, want)
 

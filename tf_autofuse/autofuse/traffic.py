@@ -86,16 +86,15 @@ class TrafficModel:
     ) -> Tuple[int, int, Tuple[str, ...]]:
         """Bytes requested and fetched, and a line for the tiling of each nest."""
         merged, groups = merge_axes(self._kernel)
-        totals = dict.fromkeys(merged.axes, 1)
+        named = dict.fromkeys(merged.axes, 1)
         for axis, group in zip(self._kernel.axes, groups):
-            totals[merged.axes[group]] *= sizes[axis]
+            named[merged.axes[group]] *= sizes[axis]
         chip = find_platform(flags.current().soc)
         least = (sum(once), sum(once), ())
         if missing_instruction(merged):
             return least
         try:
-            kernel = schedule(merged, chip)
-            named = dict(zip(kernel.loop.axes, totals.values()))
+            kernel = schedule(merged, chip).at(named)
             tilings, blocks = solve(kernel, named, chip.vector_cores)
         except ScheduleError:  # a kernel for the CPU only
             return least

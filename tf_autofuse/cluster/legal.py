@@ -1,4 +1,4 @@
-"""Which loop kernels the schedules can carry out, and how many bytes of global memory they move.
+"""Which loop kernels the schedules can carry out.
 
 A kernel is one or more loop nests (`kernel.nest`). A nest walks one set of axes, several times if
 need be: its reductions run over the same axes, or take their part of each row as it comes
@@ -7,15 +7,13 @@ those axes (softmax, layer norm). Everything else raises `Unsupported`.
 """
 from __future__ import annotations
 
-from typing import Dict, Sequence, Set, Tuple
-
-import numpy as np
+from typing import Set, Tuple
 
 from tf_autofuse import flags
 from tf_autofuse.errors import ScheduleError, Unsupported
 from tf_autofuse.kernel.nest import Nest, build_nests, misfit, needed
 from tf_autofuse.kernel.stage import staged
-from tf_autofuse.loop.ir import PARTS, Inside, Load, LoopKernel, Map, Param, Reduce
+from tf_autofuse.loop.ir import LoopKernel, Map, Reduce
 from tf_autofuse.loop.ops import HEAVY
 from tf_autofuse.platforms import platform
 from tf_autofuse.schedule import MAX_NESTS
@@ -70,39 +68,3 @@ def _check_heavy(nest: Nest, value: Map) -> None:
     if varies != set(nest.axes) and not held:
         raise Unsupported("would compute %s again for every broadcast row" % value.op,
                           node=value.origin, code="RECOMPUTE")
-
-
-def moved_bytes(kernel: LoopKernel, nests: Sequence[Nest], sizes: Dict[str, int]) -> int:
-    """Bytes that the nests read and write; a nest reads each input once. What goes from stage to
-    stage stays in a cache as far as it fits there: it counts once. Partial results do not."""
-    total, insides = 0, kernel.insides
-    for nest in nests:
-        stores = [kernel.stores[number] for number in nest.stores]
-        found = needed(kernel, [store.value for store in stores])
-        loads = {value.input: value for value in found if isinstance(value, Load)}
-        total += sum(_bytes(kernel.inputs[number], load.axes if load.at else load.walked,
-                            _parts(kernel, insides, load, sizes))
-                     for number, load in loads.items() if number < len(kernel.inputs))
-        for store in stores:
-            if PARTS not in store.axes:
-                total += _bytes(kernel.targets[store.output], store.axes, sizes)
-    return total
-
-
-def _parts(
-    kernel: LoopKernel, insides: Sequence[Inside], load: Load, sizes: Dict[str, int]
-) -> Dict[str, int]:
-    """The sizes of axes, less the points where `load` reads nothing."""
-    found = dict(sizes)
-    for inside in insides if load.when else ():
-        if inside.name in load.when:
-            found[inside.axes[0]] -= sum(kernel.intervals[inside.number])
-    return found
-
-
-def _bytes(param: Param, axes: Sequence[str], sizes: Dict[str, int]) -> int:
-    item = {"bool": 1, "bfloat16": 2}.get(param.dtype) or np.dtype(param.dtype).itemsize
-    count = 1
-    for axis in axes:
-        count *= sizes[axis]
-    return item * count

@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from tf_autofuse import interrupts
-from tf_autofuse.cluster.legal import check, moved_bytes
+from tf_autofuse.cluster.legal import check
 from tf_autofuse.cluster.view import GraphView, ViewNode
 from tf_autofuse.errors import Unsupported
+from tf_autofuse.kernel.moved import moved_bytes
 from tf_autofuse.loop.lower import LoweredKernel, lower
 from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef
 from tf_autofuse.ops import OPS

@@ -1,13 +1,14 @@
 """Ascend C source of a kernel: one class per program, queues and explicit barriers."""
 from __future__ import annotations
 
+import itertools
 import struct as struct_module
 import textwrap
 from dataclasses import dataclass
-from typing import List, Optional, Set, Tuple, Union
+from typing import List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from tf_autofuse.codegen.ascendc_helpers import print_helpers
-from tf_autofuse.codegen.ascendc_nest import NestClass
+from tf_autofuse.codegen.ascendc_nest import NestClass, class_name
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.ir import Kernel, Program, Sync
 from tf_autofuse.kernel.layout import MOVED
@@ -54,9 +55,11 @@ def print_ascendc(
         raise ScheduleError("unknown target %r, known: %s" % (target, ", ".join(TARGETS)),
                             node=name, stage="ascend c")
     struct = "".join(word.capitalize() for word in name.split("_")) + "Tiling"
-    keys = key_variants(kernel)
-    programs = kernel.programs if static is None else keys[static.key]
-    classes = [NestClass(kernel, program, struct, chip) for program in programs]
+    keys = tiling_keys(kernel)
+    shown = keys if static is None else [keys[static.key]]
+    classes = [NestClass(form, program, struct, chip, number)
+               for number, form in enumerate(kernel.forms) for program in form.programs
+               if any(number == key.form and program in key.programs for key in shown)]
     bodies = [nest.print() for nest in classes]
     used: Set[str] = set().union(*[nest.used for nest in classes])
     numbers = {"block": chip.block_bytes, "repeat": chip.repeat_bytes, "most": chip.max_repeat,
@@ -65,21 +68,26 @@ def print_ascendc(
              print_helpers(used, numbers, chip.lacks), print_struct(kernel, struct),
              _tensors(kernel)]
     parts += bodies
-    parts.append(_entry(kernel, name, struct, target, static, chip))
+    parts.append(_entry(kernel, name, struct, target, static, chip, shown))
     text = "\n".join(_wrap(line) for line in "\n".join(parts).split("\n"))
-    notes = tuple(", ".join(p.variant for p in chosen) for chosen in keys)
+    notes = tuple(", ".join(p.variant for p in key.programs) for key in keys)
     return AscendCSource(text, name, struct, tiling_fields(kernel), notes)
 
 
-def key_variants(kernel: Kernel) -> List[Tuple[Program, ...]]:
-    """The programs that run for each tiling key; the last nest counts fastest."""
-    keys: List[Tuple[Program, ...]] = [()]
-    for variants in kernel.variants:
-        keys = [chosen + (program,) for chosen in keys for program in variants]
-    return keys
+class Key(NamedTuple):
+    """What runs for a tiling key: programs of form number `form` of the kernel."""
+
+    form: int
+    programs: Tuple[Program, ...]
 
 
-def _header(kernel: Kernel, keys: List[Tuple[Program, ...]]) -> str:
+def tiling_keys(kernel: Kernel) -> List[Key]:
+    """What runs for each tiling key: form after form; the last nest counts fastest."""
+    return [Key(number, programs) for number, form in enumerate(kernel.forms)
+            for programs in itertools.product(*form.variants)]
+
+
+def _header(kernel: Kernel, keys: Sequence[Key]) -> str:
     origins: List[str] = []
     for value in kernel.loop.body:
         if value.origin and value.origin not in origins:
@@ -88,10 +96,14 @@ def _header(kernel: Kernel, keys: List[Tuple[Program, ...]]) -> str:
     if origins:
         lines += textwrap.wrap("Operators: " + ", ".join(origins), WIDTH - 5,
                                subsequent_indent="  ", break_long_words=False)
-    lines += ["Templates: " + ", ".join(v[0].template for v in kernel.variants), "Tiling keys:"]
-    lines += ["  %d: %s" % (key, ", ".join(p.variant for p in programs))
-              for key, programs in enumerate(keys)]
-    lines += [""] + print_loop(kernel.loop, comments=True).rstrip().splitlines()
+    for number, form in enumerate(kernel.forms):
+        if number:
+            lines += ["", "Thin%d, where %s:" % (number, " and ".join(
+                "%s has one point" % axis for axis in kernel.thin[number - 1].ones))]
+        lines += ["Templates: " + ", ".join(v[0].template for v in form.variants), "Tiling keys:"]
+        lines += ["  %d: %s" % (at, ", ".join(p.variant for p in key.programs))
+                  for at, key in enumerate(keys) if key.form == number]
+        lines += [""] + print_loop(form.loop, comments=True).rstrip().splitlines()
     return "\n".join(("// " + line).rstrip() for line in lines) + "\n"
 
 
@@ -117,11 +129,10 @@ _NEXT = ["AscendC::PipeBarrier<PIPE_ALL>();", "pipe.Reset();"]
 
 
 def _entry(kernel: Kernel, name: str, struct: str, target: str, static: Optional[Tiling],
-           chip: Platform) -> str:
-    keys = key_variants(kernel)
-    keys = keys if static is None else [keys[static.key]]
+           chip: Platform, keys: Sequence[Key]) -> str:
     names, mixed = _names(kernel), any(
-        p.nest.stage or any(isinstance(step, Sync) for step in p.steps) for ps in keys for p in ps)
+        p.nest.stage or any(isinstance(step, Sync) for step in p.steps)
+        for key in keys for p in key.programs)
     params = ["GM_ADDR " + n for n in names + ["workspace"]]
     if target == "op":
         params.append("GM_ADDR tiling")
@@ -141,18 +152,17 @@ def _entry(kernel: Kernel, name: str, struct: str, target: str, static: Optional
                                             ", ".join(map(str, values)))
         body = [line for line in body if "GET_TILING_DATA" not in line] + [fixed]
     body += ["  AscendC::TPipe pipe;", "  const Tensors gm{%s};" % ", ".join(names + ["workspace"])]
-    for key, programs in enumerate(keys):
+    for number, (form, programs) in enumerate(keys):
         lines: List[str] = []
         for at, program in enumerate(programs):
             if at and program.nest.stage > programs[at - 1].nest.stage:
                 lines.append("AscendC::SyncAll();")
             lines += _NEXT if lines else []
-            lines.append("Run<Nest%d%s>(%s, gm, &pipe);" % (
-                program.number, program.variant.capitalize(),
-                "t" if static is None or target == "op" else "fixed"))
+            lines.append("Run<%s>(%s, gm, &pipe);" % (
+                class_name(program, form), "t" if static is None or target == "op" else "fixed"))
         margin = "  " if len(keys) == 1 else "    "
         if len(keys) > 1:
-            body.append("  %sif (%s) {" % ("} else " if key else "", test % key))
+            body.append("  %sif (%s) {" % ("} else " if number else "", test % number))
         body += [margin + line for line in lines]
     body += ["  }"] if len(keys) > 1 else []
     return _RUN % {"struct": struct} + "\n" + "\n".join([head] + body + ["}"]) + "\n"

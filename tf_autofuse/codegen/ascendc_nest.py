@@ -20,12 +20,14 @@ from tf_autofuse.platforms import Platform
 
 
 class NestClass(LoopPrinter):
-    """Prints the class of a program of `kernel`; `struct` is its tiling structure."""
+    """Prints the class of a program of `kernel`, which is form number `form` of all; `struct` is
+    their tiling structure."""
 
-    def __init__(self, kernel: Kernel, program: Program, struct: str, chip: Platform) -> None:
+    def __init__(self, kernel: Kernel, program: Program, struct: str, chip: Platform,
+                 form: int = 0) -> None:
         super().__init__(kernel, program, chip)
         self.struct = struct
-        self.title = "Nest%d%s" % (program.number, program.variant.capitalize())
+        self.title = class_name(program, form)
 
     def print(self) -> str:
         """The class."""
@@ -140,6 +142,12 @@ class NestClass(LoopPrinter):
             self.put("AscendC::TBuf<AscendC::TPosition::VECIN> kept;")
         if any(self.layout.arena.parts()):
             self.put("AscendC::TBuf<AscendC::TPosition::VECCALC> arena;")
+
+
+def class_name(program: Program, form: int) -> str:
+    """The name of the class of a program of form number `form`."""
+    return "Thin%d" % form * bool(form) + "Nest%d%s" % (program.number,
+                                                        program.variant.capitalize())
 
 
 _ABOUT: Dict[str, str] = {

@@ -37,6 +37,7 @@ from tf_autofuse.kernel.ir import (
     written,
 )
 from tf_autofuse.kernel.layout import task_order
+from tf_autofuse.kernel.nest import table_names
 from tf_autofuse.kernel.vector import CASTS, VECTOR_OPS
 from tf_autofuse.loop.interp import (
     compute_dtype,
@@ -67,9 +68,11 @@ def run(
 
     `strides` is the run-time table of the kernel interface (None: no input needs one); `tiles`
     gives (ty, tx) per nest (None: one tile holds the whole axes), `variants` the program of each
-    nest (None: the first). `parts` share a walk if it has as many tiles, for each takes one at
-    least. IRError when a step reads a buffer that holds nothing.
+    nest of the form that runs for these sizes (None: the first). `parts` share a walk if it has as
+    many tiles, for each takes one at least. IRError when a step reads a buffer that holds nothing.
     """
+    if kernel.at(sizes) is not kernel:
+        return _run_thin(kernel, inputs, sizes, strides, tiles, variants, parts)
     outputs = []
     sizes = dict(sizes, **{PARTS: parts})
     for number, param in enumerate(kernel.loop.targets):
@@ -87,6 +90,27 @@ def run(
             machine.edges = list(zip(ends[::2], ends[1::2]))
             machine.run()
     return outputs[:len(kernel.loop.outputs)]
+
+
+def _run_thin(kernel: Kernel, inputs, sizes, strides, *how) -> List[np.ndarray]:
+    """The form for axes of one point, on arrays without these and its own run-time table."""
+    form = kernel.at(sizes)
+    ones = next(thin.ones for thin in kernel.thin if thin.kernel is form)
+    if strides is not None:
+        table = dict(zip(table_names(kernel.loop), strides))
+        strides = [table[name] for name in table_names(form.loop)]
+    arrays = list(inputs)
+    for load in (v for v in kernel.loop.body if isinstance(v, Load) and not v.moved):
+        if load.input < len(arrays):
+            array = arrays[load.input]
+            shape = [n for n, dim in zip(array.shape, load.dims) if dim.axis not in ones]
+            arrays[load.input] = array.reshape(shape)
+    outputs = run(form, arrays, sizes, strides, *how)
+    for store in kernel.loop.stores:
+        if store.output < len(outputs):
+            shape = [sizes[dim.axis] if dim.axis else 1 for dim in store.dims]
+            outputs[store.output] = outputs[store.output].reshape(shape)
+    return outputs
 
 
 def _views(

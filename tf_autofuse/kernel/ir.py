@@ -21,7 +21,7 @@ Sizes are symbols: `ty` and `tx` are found at run time by the tiling function of
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Optional, Tuple, Union
+from typing import Mapping, NamedTuple, Optional, Tuple, Union
 
 from tf_autofuse.kernel.nest import Nest
 from tf_autofuse.loop.ir import Dim, LoopKernel
@@ -257,12 +257,26 @@ class Program:
 class Kernel:
     """A scheduled loop kernel: what to compute and, nest by nest, how.
 
-    `programs` are in order of nests; the first one of a nest runs for all sizes.
+    `programs` are in order of nests; the first one of a nest runs for all sizes. Where some axes
+    have one point, the last one of `thin` that is for these runs instead.
     """
 
     loop: LoopKernel
     platform: str
     programs: Tuple[Program, ...]
+    thin: Tuple["Thin", ...] = ()
+
+    @property
+    def forms(self) -> Tuple["Kernel", ...]:
+        """The kernel itself and those of `thin`: one of them runs."""
+        return (self,) + tuple(thin.kernel for thin in self.thin)
+
+    def at(self, sizes: Mapping[str, int]) -> "Kernel":
+        """The form that runs for these sizes of axes."""
+        for thin in reversed(self.thin):
+            if all(sizes[axis] == 1 for axis in thin.ones):
+                return thin.kernel
+        return self
 
     @property
     def nests(self) -> Tuple[Nest, ...]:
@@ -273,6 +287,14 @@ class Kernel:
         """The programs of each nest."""
         count = 1 + max(program.number for program in self.programs)
         return tuple(tuple(p for p in self.programs if p.number == n) for n in range(count))
+
+
+class Thin(NamedTuple):
+    """What runs where each of the axes `ones` has one point: a kernel of the same parameters, axes
+    and run-time table, in which nothing varies along these (`loop.thin`)."""
+
+    ones: Tuple[str, ...]
+    kernel: Kernel
 
 
 def walk_steps(steps: Tuple[Step, ...]):

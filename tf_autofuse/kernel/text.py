@@ -1,12 +1,14 @@
 """Text form of the kernel IR. `parse_kernel` reads what `print_kernel` writes.
 
 The text without comments is the identity of a kernel: it holds no shapes and no names of the
-graph. Nests are derived from the loop IR, so only their programs are written.
+graph. Nests are derived from the loop IR, so only their programs are written. Forms for axes of one
+point follow, each after a line `thin` with the axes.
 """
 from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
 from typing import Iterator, List, Optional, Tuple
 
 from tf_autofuse.errors import IRError
@@ -31,6 +33,7 @@ from tf_autofuse.kernel.ir import (
     StepScalar,
     StorePart,
     Sync,
+    Thin,
     TileOf,
 )
 from tf_autofuse.kernel.join import join_nests
@@ -45,8 +48,14 @@ CODEGEN = 7
 
 def print_kernel(kernel: Kernel, comments: bool = True) -> str:
     """The kernel as text; `comments` adds the names of the source operators."""
-    lines = ["kernel %s codegen %d" % (kernel.platform, CODEGEN),
-             print_loop(kernel.loop, comments).rstrip()]
+    lines = ["kernel %s codegen %d" % (kernel.platform, CODEGEN)] + _print_form(kernel, comments)
+    for thin in kernel.thin:
+        lines += ["thin " + " ".join(thin.ones)] + _print_form(thin.kernel, comments)
+    return "\n".join(lines) + "\n"
+
+
+def _print_form(kernel: Kernel, comments: bool) -> List[str]:
+    lines = [print_loop(kernel.loop, comments).rstrip()]
     for program in kernel.programs:
         lines.append("program %d %s %s y=%s x=%s {" % (
             program.number, program.template, program.variant, program.y or "-",
@@ -55,7 +64,7 @@ def print_kernel(kernel: Kernel, comments: bool = True) -> str:
                   for b in program.buffers]
         lines += _print_steps(kernel.loop, program.steps, "  ")
         lines.append("}")
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def kernel_key(kernel: Kernel) -> str:
@@ -126,11 +135,22 @@ def parse_kernel(text: str) -> Kernel:
 def _parse_kernel(text: str) -> Kernel:
     lines = text.splitlines()
     head = re.match(r"kernel (\w+) codegen \d+$", lines[0] if lines else "")
-    if head is None or "}" not in lines:
+    if head is None:
         raise IRError("line 1 cannot be read: no kernel", stage="kernel text")
-    end = lines.index("}") + 1
-    loop = parse_loop("\n".join(lines[1:end]))
-    chip = PLATFORMS.get(head.group(1))
+    starts = [at for at, line in enumerate(lines) if line.startswith("thin ")]
+    forms = [_parse_form(head.group(1), lines[:last], first + 1)
+             for first, last in zip([0] + starts, starts + [len(lines)])]
+    thin = [Thin(tuple(lines[at].split()[1:]), form) for at, form in zip(starts, forms[1:])]
+    return replace(forms[0], thin=tuple(thin))
+
+
+def _parse_form(platform: str, lines: List[str], start: int) -> Kernel:
+    """The loop kernel and the programs that begin at line `start`, from 0, of `lines`."""
+    if "}" not in lines[start:]:
+        raise IRError("line %d cannot be read: no kernel" % start, stage="kernel text")
+    end = lines.index("}", start) + 1
+    loop = parse_loop("\n".join(lines[start:end]))
+    chip = PLATFORMS.get(platform)
     nests = _nests(loop, lines[end:], chip is None or chip.has_sync)
     inputs, outputs = len(loop.inputs), len(loop.outputs)
     steps = [numbered("copy_in ", "in", inputs, numbered("copy_out ", "out", outputs, line))
@@ -140,7 +160,7 @@ def _parse_kernel(text: str) -> Kernel:
     for number, line in rows:
         if line.strip():
             programs.append(_parse_program(line, number, rows, nests))
-    return Kernel(loop, head.group(1), tuple(programs))
+    return Kernel(loop, platform, tuple(programs))
 
 
 def _nests(loop: LoopKernel, lines: List[str], sync: bool) -> Tuple[Nest, ...]:

@@ -22,6 +22,7 @@ from tf_autofuse.kernel.ir import (
     Program,
     Step,
     StorePart,
+    Thin,
     read,
     written,
 )
@@ -35,6 +36,8 @@ STAGE = "kernel"
 def verify(kernel: Kernel) -> None:
     """Check buffers, instruction types, shapes and order; IRError names the buffer at fault."""
     loop_verify.verify(kernel.loop)
+    for thin in kernel.thin:
+        _check_thin(kernel, thin)
     for program in kernel.programs:
         if program.variant not in VARIANTS:
             raise IRError("unknown variant " + program.variant, stage=STAGE)
@@ -48,6 +51,23 @@ def verify(kernel: Kernel) -> None:
         stored += outs[0]
     if sorted(stored) != list(range(len(kernel.loop.targets))):
         raise IRError("outputs %s are written, not each one once" % sorted(stored), stage=STAGE)
+
+
+def _check_thin(kernel: Kernel, thin: Thin) -> None:
+    """A form for axes of one point has the interface of the kernel, and nothing along these."""
+    loop, whole = thin.kernel.loop, kernel.loop
+    if not thin.ones or not set(thin.ones) < set(whole.sized_axes):
+        raise IRError("a form for axes of one point: %s" % " ".join(thin.ones), stage=STAGE)
+    if (thin.kernel.platform, loop.inputs, loop.outputs, loop.sized_axes, thin.kernel.thin) != (
+            kernel.platform, whole.inputs, whole.outputs, whole.sized_axes, ()):
+        raise IRError("a form with another interface", node=" ".join(thin.ones), stage=STAGE)
+    if not {load.input for load in loop.runtime_loads} <= {
+            load.input for load in whole.runtime_loads} or len(loop.insides) > len(whole.insides):
+        raise IRError("a form with a table of its own", node=" ".join(thin.ones), stage=STAGE)
+    for nest in thin.kernel.nests:
+        if set(thin.ones) & set(nest.axes):
+            raise IRError("walks an axis of one point", node=" ".join(nest.axes), stage=STAGE)
+    verify(thin.kernel)
 
 
 def _outs(steps: Tuple[Step, ...]):

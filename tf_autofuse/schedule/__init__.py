@@ -1,16 +1,19 @@
 """From the loop IR to the kernel IR."""
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
-from typing import List, Sequence, Tuple, Union
+from typing import Dict, Iterator, List, Sequence, Tuple, Union
 
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.ir import Compute, Kernel, Program, walk_steps
+from tf_autofuse.kernel.ir import Compute, Kernel, Program, Thin, walk_steps
 from tf_autofuse.kernel.join import join_nests
+from tf_autofuse.kernel.moved import moved_bytes
 from tf_autofuse.kernel.nest import Nest, build_nests, misfit
 from tf_autofuse.kernel.stage import staged
-from tf_autofuse.loop.ir import LoopKernel, renamed
+from tf_autofuse.loop.ir import PARTS, LoopKernel, renamed
 from tf_autofuse.loop.sequence import in_demand_order
+from tf_autofuse.loop.thin import without_axes
 from tf_autofuse.platforms import Platform
 from tf_autofuse.platforms import platform as find_platform
 from tf_autofuse.schedule.expand import MEMORY
@@ -21,6 +24,14 @@ MAX_NESTS = 4
 """Loop nests that the tiling of one kernel can choose variants for."""
 MAX_KEYS = 12
 """Most combinations of the variants of all nests: each is a tiling key, compiled on its own."""
+MAX_THIN = 4
+"""Most forms of a kernel for axes of one point."""
+MAX_ONES = 3
+"""Most axes of one point that a form is for."""
+THIN_SIZE = 1024
+"""What the other axes count where bytes of such a form are compared."""
+THIN_GAIN = 1.02
+"""How many times the bytes of such a form others must move to make it worth its text."""
 
 
 def schedule(loop: LoopKernel, platform: Union[str, Platform] = "Ascend910B") -> Kernel:
@@ -30,6 +41,43 @@ def schedule(loop: LoopKernel, platform: Union[str, Platform] = "Ascend910B") ->
     ScheduleError, naming the value, when the chip or the templates cannot do it.
     """
     chip = find_platform(platform) if isinstance(platform, str) else platform
+    return _with_thin(loop, _plain(loop, chip), chip)
+
+
+def _with_thin(loop: LoopKernel, kernel: Kernel, chip: Platform) -> Kernel:
+    """`kernel` with forms for axes of one point that move less there: what lies along other axes
+    otherwise may then be found in the same walk. A kernel of one nest reads everything once."""
+    if len(kernel.nests) < 2:
+        return kernel
+    for ones in _axis_sets(loop.axes):
+        thin = without_axes(loop, set(ones))
+        if thin is None or len(kernel.thin) == MAX_THIN:
+            continue
+        sizes = {axis: 1 if axis in ones else THIN_SIZE for axis in loop.axes}
+        try:
+            if _gains(kernel.at(sizes), thin, chip, dict(sizes, **{PARTS: 1})):
+                found = Thin(ones, _plain(thin, chip))
+                kernel = replace(kernel, thin=kernel.thin + (found,))
+        except ScheduleError:
+            continue  # the other forms run for all sizes
+    return kernel
+
+
+def _axis_sets(axes: Sequence[str]) -> Iterator[Tuple[str, ...]]:
+    """Sets of `axes` that leave some, smaller ones first."""
+    return itertools.chain.from_iterable(
+        itertools.combinations(axes, count) for count in range(1, min(len(axes), MAX_ONES + 1)))
+
+
+def _gains(kernel: Kernel, thin: LoopKernel, chip: Platform, sizes: Dict[str, int]) -> bool:
+    """Whether the nests of `thin` move less than those of `kernel`, workspace included."""
+    loop = staged(thin) if chip.has_sync else thin
+    least = moved_bytes(loop, join_nests(loop, build_nests(loop), chip.has_sync), sizes, True)
+    return moved_bytes(kernel.loop, kernel.nests, sizes, True) > THIN_GAIN * least
+
+
+def _plain(loop: LoopKernel, chip: Platform) -> Kernel:
+    """The kernel that runs for all sizes."""
     loop = staged(loop) if chip.has_sync else loop
     try:
         kernel, loop = _in_some_order(loop, chip)

@@ -9,8 +9,9 @@ from tf_autofuse.kernel.ir import Kernel, Program, StorePart, walk_steps
 from tf_autofuse.kernel.nest import table_names
 from tf_autofuse.loop.ir import PARTS, Param, Store
 from tf_autofuse.loop.ops import item_bytes
-from tf_autofuse.platforms import platform
-from tf_autofuse.tiling import form, partial_results, rates, solve
+from tf_autofuse.platforms import Platform, platform
+from tf_autofuse.tiling import form as form_of
+from tf_autofuse.tiling import partial_results, rates, solve
 from tf_autofuse.tiling.cpp_text import SOLVER
 from tf_autofuse.tiling.model import NestTiling
 
@@ -31,13 +32,17 @@ class Tiling:
 
 def tiling_fields(kernel: Kernel) -> Tuple[str, ...]:
     """Names of the int64 fields of the tiling structure, in order."""
-    axes = range(len(kernel.loop.axes))
-    fields = ["key"] + ["n%d" % i for i in axes]
+    fields = ["key"] + ["n%d" % i for i in range(len(_axes(kernel)))]
     fields += table_fields(kernel)
-    for number in range(len(kernel.variants)):
+    for number in range(max(len(form.variants) for form in kernel.forms)):
         fields += ["%s%d" % (word, number) for word in NEST_FIELDS]
-    fields += ["temp%d" % number for number in range(len(kernel.loop.temps))]
-    return tuple(fields)
+    temps = max(len(form.loop.temps) for form in kernel.forms)
+    return tuple(fields + ["temp%d" % number for number in range(temps)])
+
+
+def _axes(kernel: Kernel) -> Tuple[str, ...]:
+    """The axes of all forms: those with a size of their own, which they share, and PARTS."""
+    return max((form.loop.axes for form in kernel.forms), key=len)
 
 
 def table_fields(kernel: Kernel) -> List[str]:
@@ -58,7 +63,7 @@ _NOTES = {
 def print_struct(kernel: Kernel, name: str) -> str:
     """The tiling structure: axis sizes, run-time strides, and per nest the tile."""
     lines = ["struct %s {" % name]
-    sizes = {"n%d" % at: "size of axis " + axis for at, axis in enumerate(kernel.loop.axes)}
+    sizes = {"n%d" % at: "size of axis " + axis for at, axis in enumerate(_axes(kernel))}
     for field in tiling_fields(kernel):
         note = sizes.get(field) or _NOTES.get(field.rstrip("0123456789"), "")
         lines.append("  int64_t %s;%s" % (field, "  // " + note if note else ""))
@@ -71,25 +76,42 @@ def tiling(kernel: Kernel, sizes: Dict[str, int], strides: Optional[Sequence[int
 
     Without `variants`: key 0, which needs no workspace. ScheduleError when nothing fits.
     """
-    tilings, blocks = solve(kernel, sizes, cores, variants)
-    return packed(kernel, sizes, strides, tilings, blocks)
+    form = kernel.at(sizes) if variants else kernel
+    tilings, blocks = solve(form, sizes, cores, variants)
+    return packed(kernel, sizes, strides, tilings, blocks, kernel.forms.index(form))
 
 
 def packed(kernel: Kernel, sizes: Dict[str, int], strides: Optional[Sequence[int]],
-           tilings: Sequence[NestTiling], blocks: int) -> Tiling:
-    """The launch with these tilings, one for each nest."""
-    key, at, values = 0, 0, []
-    for programs, t in zip(kernel.variants, tilings):
+           tilings: Sequence[NestTiling], blocks: int, number: int = 0) -> Tiling:
+    """The launch of form `number` with these tilings, one for each of its nests."""
+    form, key, at = kernel.forms[number], 0, 0
+    values: Dict[str, int] = {}
+    for nest, (programs, t) in enumerate(zip(form.variants, tilings)):
         key = key * len(programs) + t.variant
         region = _region(t, programs[0].nest.kept, sizes)
-        values += [t.ty, t.tx, t.pitch, t.tasks, t.parts, t.depth, t.kept, region, at]
+        found = (t.ty, t.tx, t.pitch, t.tasks, t.parts, t.depth, t.kept, region, at)
+        values.update(("%s%d" % (word, nest), n) for word, n in zip(NEST_FIELDS, found))
         at += region * partials(programs)
-    sizes = dict(sizes, **{PARTS: partial_results(kernel, tilings, blocks)})
-    values = [key] + [sizes[axis] for axis in kernel.loop.axes] + list(strides or ()) + values
-    for param, store in _temps(kernel):
-        values.append(at)
+    sizes = dict(sizes, **{PARTS: partial_results(form, tilings, blocks)})
+    values.update(("n%d" % place, sizes[axis]) for place, axis in enumerate(_axes(kernel)))
+    values.update(zip(table_fields(kernel), strides or ()))
+    for temp, (param, store) in enumerate(_temps(form)):
+        values["temp%d" % temp] = at
         at += _rounded(item_bytes(param.dtype), [sizes[axis] for axis in store.axes])
-    return Tiling(struct.pack("<%dq" % len(values), *values), blocks, key, at)
+    values["key"] = key = key + first_key(kernel, number)
+    row = [values.get(field, 0) for field in tiling_fields(kernel)]
+    return Tiling(struct.pack("<%dq" % len(row), *row), blocks, key, at)
+
+
+def first_key(kernel: Kernel, number: int) -> int:
+    """The first tiling key of form `number`."""
+    first = 0
+    for form in kernel.forms[:number]:
+        count = 1
+        for programs in form.variants:
+            count *= len(programs)
+        first += count
+    return first
 
 
 def _temps(kernel: Kernel) -> List[Tuple[Param, Store]]:
@@ -131,36 +153,62 @@ def print_tiling(kernel: Kernel, name: str, function: str) -> str:
     """
     chip = platform(kernel.platform)
     lines = ["#include <stdint.h>", "", print_struct(kernel, name), SOLVER]
-    for number, programs in enumerate(kernel.variants):
-        lines.append("static const TilingForm kForms%d[] = {" % number)
-        for program in programs:
-            values = [str(v) for v in form(program, chip).values()]
-            lines.append("    {  // " + program.variant)
-            for begin, end in ((0, 15), (15, 27), (27, 39), (39, 51), (51, 63), (63, 75)):
-                lines.append("        %s," % ", ".join(values[begin:end]))
-            lines.append("    },")
-        lines.append("};")
+    for number, form in enumerate(kernel.forms):
+        lines += _tables(form, number, chip)
     r = rates(chip)
     lines += ["static const TilingRates kRates = {%d, %d, %d, %d, %d};" % (
         r.load, r.store, r.gm, r.l2, r.sync), ""]
     lines += ["int32_t %s(const int64_t* sizes, const int64_t* strides, int64_t cores, %s* t,"
               % (function, name), "    AutofuseLaunch* launch) {",
               "  *launch = AutofuseLaunch{1, 0, 0};"]
+    if kernel.thin:  # no form fills all fields
+        lines.append("  *t = %s{};" % name)
+        lines += ["  t->n%d = 1;" % n for n, axis in enumerate(_axes(kernel)) if axis == PARTS]
     count = len(kernel.loop.sized_axes)
     lines += ["  t->n%d = sizes[%d];" % (i, i) for i in range(count)]
     lines += ["  t->%s = strides[%d];" % (field, i)
               for i, field in enumerate(table_fields(kernel))]
-    for number in range(len(kernel.variants)):
-        lines += _nest(kernel, number, chip.ub_bytes)
-    for number, (param, store) in enumerate(_temps(kernel)):
-        lines += ["  t->temp%d = launch->workspace_bytes;" % number,
+    for number in range(len(kernel.thin), 0, -1):
+        test = " && ".join("%s == 1" % _size(kernel, a) for a in kernel.thin[number - 1].ones)
+        lines.append("  if (%s) {" % test)
+        lines += ["  " + line for line in _solved(kernel, number, chip)] + ["  }"]
+    return "\n".join(lines + _solved(kernel, 0, chip) + ["}"]) + "\n"
+
+
+def _tables(kernel: Kernel, number: int, chip: Platform) -> List[str]:
+    """What the tilings of the programs of form `number`, `kernel`, depend on."""
+    lines: List[str] = []
+    for nest, programs in enumerate(kernel.variants):
+        lines.append("static const TilingForm %s[] = {" % _table(number, nest))
+        for program in programs:
+            values = [str(v) for v in form_of(program, chip).values()]
+            lines.append("    {  // " + program.variant)
+            for begin, end in ((0, 15), (15, 27), (27, 39), (39, 51), (51, 63), (63, 75)):
+                lines.append("        %s," % ", ".join(values[begin:end]))
+            lines.append("    },")
+        lines.append("};")
+    return lines
+
+
+def _table(number: int, nest: int) -> str:
+    return "kThin%dForms%d" % (number, nest) if number else "kForms%d" % nest
+
+
+def _solved(kernel: Kernel, number: int, chip: Platform) -> List[str]:
+    """The launch of form `number`, to its end."""
+    form = kernel.forms[number]
+    lines: List[str] = []
+    for nest in range(len(form.variants)):
+        lines += _nest(form, nest, _table(number, nest), chip.ub_bytes)
+    for temp, (param, store) in enumerate(_temps(form)):
+        lines += ["  t->temp%d = launch->workspace_bytes;" % temp,
                   "  launch->workspace_bytes += tiling_up(%s, 32);" % " * ".join(
-                      [_size(kernel, axis) for axis in store.axes]
-                      + [str(item_bytes(param.dtype))])]
-    return "\n".join(lines + ["  t->key = launch->key;", "  return 0;", "}"]) + "\n"
+                      [_size(form, axis) for axis in store.axes] + [str(item_bytes(param.dtype))])]
+    lines += ["  launch->key += %d;" % first_key(kernel, number)] * bool(number)
+    return lines + ["  t->key = launch->key;", "  return 0;"]
 
 
-def _nest(kernel: Kernel, number: int, ub: int) -> List[str]:
+def _nest(kernel: Kernel, number: int, table: str, ub: int) -> List[str]:
     programs = kernel.variants[number]
     program, nest = programs[0], programs[0].nest
 
@@ -176,8 +224,8 @@ def _nest(kernel: Kernel, number: int, ub: int) -> List[str]:
         "  {",
         "    const TilingExtents n = {%s, %s, %s, %s};" % (x, y, outer, around),
         "    TilingChoice best = {};",
-        "    if (!tiling_best(kForms%d, %d, kRates, n, cores, %d, &best)) return 1;"
-        % (number, len(programs), ub),
+        "    if (!tiling_best(%s, %d, kRates, n, cores, %d, &best)) return 1;"
+        % (table, len(programs), ub),
     ] + copies + [
         "    t->region%d = tiling_region(best.parts, %s);" % (number, product(nest.kept)),
         "    t->at%d = launch->workspace_bytes;" % number,
