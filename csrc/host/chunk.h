@@ -1,5 +1,5 @@
-/* Runs of a vector loop whose narrow floats go through a small buffer: there they are converted a
- * whole run at a time, with the machine's own instructions where it has them. */
+/* Narrow floats of a vector loop, converted a block or a whole run at a time, with the machine's
+ * own instructions where it has them. A run goes through a small buffer. */
 #ifndef AUTOFUSE_HOST_CHUNK_H_
 #define AUTOFUSE_HOST_CHUNK_H_
 
@@ -22,14 +22,26 @@ typedef float Floats __attribute__((vector_size(4 * LANES), aligned(4), may_alia
 typedef int16_t Halves __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 #endif
 
+/* Elements of a block that stays in registers: a cache line of floats. */
+enum { BLOCK = 16 };
+
+#if defined(__F16C__)
+AF_INLINE void widen_lanes(const uint16_t* in, float* out) {
+  Floats wide;
+  __asm__("vcvtph2ps %1, %0" : "=v"(wide) : "v"(*(const Halves*)in));
+  *(Floats*)out = wide;
+}
+AF_INLINE void narrow_lanes(const float* in, uint16_t* out) {
+  Halves narrow;
+  __asm__("vcvtps2ph $0, %1, %0" : "=v"(narrow) : "v"(*(const Floats*)in));
+  *(Halves*)out = narrow;
+}
+#endif
+
 static inline void halves_to_floats(const uint16_t* in, float* out, int64_t count) {
   int64_t i = 0;
 #if defined(__F16C__)
-  for (; i + LANES <= count; i += LANES) {
-    Floats wide;
-    __asm__("vcvtph2ps %1, %0" : "=v"(wide) : "v"(*(const Halves*)(in + i)));
-    *(Floats*)(out + i) = wide;
-  }
+  for (; i + LANES <= count; i += LANES) widen_lanes(in + i, out + i);
 #endif
   for (; i < count; ++i) out[i] = half_to_float(in[i]);
 }
@@ -37,21 +49,25 @@ static inline void halves_to_floats(const uint16_t* in, float* out, int64_t coun
 static inline void floats_to_halves(const float* in, uint16_t* out, int64_t count) {
   int64_t i = 0;
 #if defined(__F16C__)
-  for (; i + LANES <= count; i += LANES) {
-    Halves narrow;
-    __asm__("vcvtps2ph $0, %1, %0" : "=v"(narrow) : "v"(*(const Floats*)(in + i)));
-    *(Halves*)(out + i) = narrow;
-  }
+  for (; i + LANES <= count; i += LANES) narrow_lanes(in + i, out + i);
 #endif
   for (; i < count; ++i) out[i] = float_to_half(in[i]);
 }
 
-static inline void bfloat16s_to_floats(const uint16_t* in, float* out, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) out[i] = bfloat16_to_float(in[i]);
+/* The same for a block. */
+AF_INLINE void block_to_floats(const uint16_t* in, float* out) {
+#if defined(__F16C__)
+  for (int64_t i = 0; i < BLOCK; i += LANES) widen_lanes(in + i, out + i);
+#else
+  for (int64_t i = 0; i < BLOCK; ++i) out[i] = half_to_float(in[i]);
+#endif
 }
-
-static inline void floats_to_bfloat16s(const float* in, uint16_t* out, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) out[i] = float_to_bfloat16(in[i]);
+AF_INLINE void block_to_halves(const float* in, uint16_t* out) {
+#if defined(__F16C__)
+  for (int64_t i = 0; i < BLOCK; i += LANES) narrow_lanes(in + i, out + i);
+#else
+  for (int64_t i = 0; i < BLOCK; ++i) out[i] = float_to_half(in[i]);
+#endif
 }
 
 #endif /* AUTOFUSE_HOST_CHUNK_H_ */

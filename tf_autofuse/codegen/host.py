@@ -3,32 +3,17 @@ from __future__ import annotations
 
 from typing import Dict, List, Sequence
 
+from tf_autofuse.codegen.host_cost import element_cost
 from tf_autofuse.codegen.host_moments import join_moments, with_means
 from tf_autofuse.codegen.host_nest import NestPrinter
 from tf_autofuse.kernel.ir import Kernel
-from tf_autofuse.kernel.nest import Nest, build_nests, needed, runtime_rows
+from tf_autofuse.kernel.nest import Nest, build_nests, runtime_rows
 from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Place, unit_axis
 from tf_autofuse.loop.ops import REFUSING
 from tf_autofuse.loop.text import print_loop
 
-# Nanoseconds for one element of a value on one core, vectorised: rough, they only choose blocks.
-_MAP_COST: Dict[str, float] = {
-    "exp": 0.3, "rsqrt": 0.3, "log": 0.5, "sigmoid": 0.4, "expm1": 0.5, "log1p": 0.5, "elu": 0.6,
-    "tanh": 0.4, "erf": 0.7, "softplus": 1.1, "erfc": 0.9,
-}
-_MAP_COST.update((name, 2.5) for name in (
-    "sin cos tan asin acos atan asinh acosh atanh atan2 sinh cosh selu pow xlogy xlog1py "
-    "softplus_grad").split())
-_MAP_COST.update((name, 10.0) for name in (
-    "fmod floor_mod lgamma digamma erfinv ndtri trunc_div trunc_mod floor_div int_floor_mod "
-    "bessel_i0 bessel_i1 bessel_i0e bessel_i1e bessel_k0 bessel_k1 bessel_k0e bessel_k1e"
-).split())
-_MAP_COST.update((name, 60.0) for name in (
-    "bessel_j0 bessel_j1 bessel_y0 bessel_y1 dawsn spence fresnel_cos fresnel_sin expint igamma "
-    "igammac igamma_grad_a zeta polygamma betainc").split())
-_PLAIN_COST = 0.08
 _HEADERS = ("kernel_abi.h", "cut.h", "scalar_types.h", "integer_math.h", "vector_math.h",
-            "rough_math.h", "special_math.h", "chunk.h", "turn.h", "bessel_math.h",
+            "rough_math.h", "special_math.h", "chunk.h", "stream.h", "turn.h", "bessel_math.h",
             "gamma_math.h")
 
 
@@ -82,17 +67,6 @@ def _reuse(reused: Dict[int, int]) -> str:
     cases = "".join("    case %d: return %d;\n" % pair for pair in sorted(reused.items()))
     return ("int32_t autofuse_reused(int32_t output) {\n  switch (output) {\n%s"
             "    default: return -1;\n  }\n}\n" % cases)
-
-
-def element_cost(loop: LoopKernel, nest: Nest) -> float:
-    """Nanoseconds per element of the walk, over all passes."""
-    cost = 0.0
-    for step in nest.passes:
-        roots = list(step.reduces) + [loop.stores[n].value for n in step.stores + step.crosses]
-        for value in needed(loop, roots):
-            op = value.op if isinstance(value, Map) else ""
-            cost += _MAP_COST.get(op, _PLAIN_COST)
-    return max(cost, _PLAIN_COST)
 
 
 def _strides(loop: LoopKernel, nest: Nest) -> bool:

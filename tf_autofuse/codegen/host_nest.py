@@ -37,8 +37,8 @@ class NestPrinter(WalkPrinter):
         may_cut = bool(nest.reduced) and phases <= MAX_PHASES and not nest.crosses
         self.phases = phases if may_cut else 0
         self.held = self._held_values()
-        self.places: Set[int] = set()  # stores whose memory keeps a value for the last pass
         reduces = any(step.reduces for step in nest.passes)
+        self.places: Set[int] = set()  # stores whose memory keeps a value for the last pass
         self.tiled = nest.inner_kept and (reduces or bool(self.held))
         self.room = "MAX_TILE"  # elements of an array along the kept inner axis
         self.few = self._few()
@@ -88,6 +88,7 @@ class NestPrinter(WalkPrinter):
                                                  self._advance()))
         self._passes()
         self.close()
+        self._end_stream()
         self.close()
         return "\n".join(self.lines) + "\n"
 
@@ -111,6 +112,7 @@ class NestPrinter(WalkPrinter):
         turned = replace(nest, axes=nest.reduced + nest.kept)
         rows = NestPrinter(self.loop, turned, self.number, self.means)
         rows.phases, rows.grouping, rows.room = 0, False, "SIDE_ROWS"
+        rows.streamed = ()
         size = self.size[nest.inner]
         self.put("int64_t o = o0;")
         self.open("if (%s < %d && !split) {" % (size, self.few))
@@ -155,6 +157,7 @@ class NestPrinter(WalkPrinter):
             self.put("const int64_t r0 = chunk * p[CUT_CHUNK];")
             self.put("const int64_t r1 = smaller(%s, r0 + p[CUT_CHUNK]);" % first)
         self.put("const bool split = p[CUT_CHUNKS] > 1;")
+        self._declare_stream()
         self._partials()
         rest = "o0"
         for axis in reversed(self.nest.outer_kept):

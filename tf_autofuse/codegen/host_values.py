@@ -190,7 +190,11 @@ class ValuePrinter:
 
     def store(self, number: int) -> None:
         """The statement that writes store number `number` at the current point."""
-        self.put("%s = %s;" % (self.place(number), self.expr(self.loop.stores[number].value)))
+        self.put("%s = %s;" % (self.place(number), self.stored(number)))
+
+    def stored(self, number: int) -> str:
+        """What store number `number` writes."""
+        return self.expr(self.loop.stores[number].value)
 
     def place(self, number: int) -> str:
         """Where store number `number` writes at the current point."""
@@ -199,7 +203,7 @@ class ValuePrinter:
         store = self.loop.stores[number]
         return "out%d[%s]" % (store.output, self._dense(store.axes))
 
-    # Runs of float16 along a vector loop; see csrc/host/chunk.h
+    # Runs and blocks along a vector loop; see csrc/host/chunk.h
 
     def is_half_run(self, value: Load, axis: str) -> bool:
         """Whether a load reads float16 from consecutive places along `axis`, all of them there."""
@@ -224,21 +228,36 @@ class ValuePrinter:
 
     def widen_run(self, value: Load, axis: str) -> None:
         """A buffer with the floats of elements c to e of the load."""
-        at = self.index[value.name]
-        self.put("AF_BUFFER float run%d[CHUNK];" % at)
-        self.put("halves_to_floats(in%d + %s, run%d, e - c);"
-                 % (value.input, self._from(axis, lambda: self._load_offset(value)), at))
-        self.runs[value.name] = "run%d[%s - c]" % (at, self.point[axis])
+        self._widen(value, axis, "CHUNK", "halves_to_floats(%s, %s, e - c);")
+
+    def widen_block(self, value: Load, axis: str) -> None:
+        """A buffer with the floats of the block of the load that begins with element c."""
+        self._widen(value, axis, "BLOCK", "block_to_floats(%s, %s);")
+
+    def _widen(self, value: Load, axis: str, room: str, call: str) -> None:
+        run = "run%d" % self.index[value.name]
+        self.put("AF_BUFFER float %s[%s];" % (run, room))
+        start = self._from(axis, lambda: self._load_offset(value))
+        self.put(call % ("in%d + %s" % (value.input, start), run))
+        self.runs[value.name] = "%s[%s - c]" % (run, self.point[axis])
 
     def narrow_run(self, number: int, axis: str) -> None:
         """Writes elements c to e of the store."""
-        store = self.loop.stores[number]
-        self.put("floats_to_halves(packed%d, out%d + %s, e - c);"
-                 % (number, store.output, self._from(axis, lambda: self._dense(store.axes))))
+        self.put("floats_to_halves(packed%d, %s, e - c);" % (number, self.target(number, axis)))
 
-    def _from(self, axis: str, offset_of: Callable[[], str]) -> str:
+    def target(self, number: int, axis: str) -> str:
+        """The address of element c of the store."""
+        store = self.loop.stores[number]
+        start = self._from(axis, lambda: self._dense(store.axes))
+        return "out%d + %s" % (store.output, start)
+
+    def memory_type(self, number: int) -> str:
+        """The C++ type of an output that is store number `number`."""
+        return MEMORY_TYPES[self.loop.outputs[self.loop.stores[number].output].dtype]
+
+    def _from(self, axis: str, offset_of: Callable[[], str], start: str = "c") -> str:
         """The offset where a chunk along `axis` begins."""
-        point, self.point[axis] = self.point[axis], "c"
+        point, self.point[axis] = self.point[axis], start
         offset = offset_of()
         self.point[axis] = point
         return offset

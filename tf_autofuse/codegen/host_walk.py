@@ -1,18 +1,16 @@
 """The loops of one walk of a nest: the innermost one is a vector loop.
 
 Accumulators along a kept vector axis are arrays with one element per point of a tile. Rows go into
-them in groups, so that an accumulator is loaded and stored once for several rows. Vector loops over
-float16 in memory run in chunks that are converted as a whole. Short runs along a reduced vector
-axis go into lanes that are added up when the walk ends: a sum across a vector costs more than the
-run.
+them in groups, so that an accumulator is loaded and stored once for several rows. Short runs along
+a reduced vector axis go into lanes that are added up when the walk ends: a sum across a vector
+costs more than the run.
 """
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Sequence
 
 from tf_autofuse.codegen.host_reduce import Accumulator
-from tf_autofuse.codegen.host_stages import staged_values
-from tf_autofuse.codegen.host_values import ValuePrinter
+from tf_autofuse.codegen.host_vectors import VectorPrinter
 from tf_autofuse.kernel.nest import Nest, needed
 from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Place, Reduce, Value
 from tf_autofuse.loop.ops import HEAVY
@@ -27,12 +25,11 @@ SHORT_RUN = 64
 SHORT_COSTLY_RUN = 16
 
 
-class WalkPrinter(ValuePrinter):
+class WalkPrinter(VectorPrinter):
     """Prints walks over the axes inside one kept point of `nest`."""
 
     def __init__(self, loop: LoopKernel, nest: Nest, means: Dict[str, str]) -> None:
-        super().__init__(loop)
-        self.nest = nest
+        super().__init__(loop, nest)
         self.means = means  # variances, with their means
         self.outer = len(nest.outer_kept)
         self.parked: Dict[str, int] = {}  # values that are written to the place of a later store
@@ -213,54 +210,6 @@ class WalkPrinter(ValuePrinter):
         for _ in range(3):
             self.close()
 
-    def _vectors(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
-                 stores: Sequence[int]) -> None:
-        """The loop itself. With float16 in memory it runs in chunks that are converted whole, with
-        long functions that wait for each other in chunks that one after the other goes over."""
-        axis = self.nest.order[depth]
-        loads = [v for v in lines.get(depth, ())
-                 if isinstance(v, Load) and self.is_half_run(v, axis)]
-        packed = [n for n in stores if self.is_packed(n, axis)]
-        staged = staged_values(self.loop, lines.get(depth, ()), frozenset(self.known))
-        if not loads and not packed and not staged:
-            self._open_loop(axis, self._simd(reduces))
-            self._level(depth, lines, reduces, stores)
-            self.close()
-            return
-        low, high = self._limits(axis)
-        self.open("for (int64_t c = %s; c < %s; c += CHUNK) {" % (low, high))
-        self.put("const int64_t e = smaller(%s, c + CHUNK);" % high)
-        for value in loads:
-            self.widen_run(value, axis)
-        for number in packed:
-            self.put("AF_BUFFER float packed%d[CHUNK];" % number)
-        for long in staged:
-            self._stage(long, axis, lines[depth])
-        self._open_loop(axis, self._simd(reduces), ("c", "e"))
-        self._level(depth, lines, reduces, [n for n in stores if n not in packed])
-        for number in packed:
-            self.put("packed%d[%s - c] = %s;" % (number, self.point[axis], self.unpacked(number)))
-        self.close()
-        for number in packed:
-            self.narrow_run(number, axis)
-        for done in [*loads, *staged]:
-            del self.runs[done.name]
-        self.close()
-
-    def _stage(self, value: Value, axis: str, values: Sequence[Value]) -> None:
-        """The loop of one value over a chunk, and what it leaves for the loops behind it."""
-        at = self.index[value.name]
-        here = {v.name for v in values}
-        self.put("AF_BUFFER float staged%d[CHUNK];" % at)
-        self._open_loop(axis, "#pragma omp simd", ("c", "e"))
-        for each in needed(self.loop, [value.name], frozenset(self.known)):
-            if each.name in here:
-                self.define(each)
-        slot = "staged%d[%s - c]" % (at, self.point[axis])
-        self.put("%s = %s;" % (slot, self.var(value)))
-        self.close()
-        self.runs[value.name] = slot
-
     def _is_grouped(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
                     stores: Sequence[int]) -> bool:
         """Whether several rows can be added to the accumulators of a tile in one go."""
@@ -297,33 +246,6 @@ class WalkPrinter(ValuePrinter):
         self.close()
         self.close()
         self._open_loop(row, "", ("g", high))
-
-    def _limits(self, axis: str) -> Tuple[str, str]:
-        """Where the loop over an axis of the walk begins and ends in this block."""
-        if axis == self.nest.inner and self.nest.inner_kept:
-            return "x0", "x1"
-        if self.nest.reduced and axis == self.nest.reduced[0]:
-            return "r0", "r1"
-        return "0", self.size[axis]
-
-    def _open_loop(self, axis: str, pragma: str = "",
-                   limits: Optional[Tuple[str, str]] = None) -> None:
-        if pragma:
-            self.put(pragma)
-        low, high = limits or self._limits(axis)
-        self.open("for (int64_t {0} = {1}; {0} < {2}; ++{0}) {{".format(
-            self.point[axis], low, high))
-
-    def _simd(self, reduces: Sequence[Reduce]) -> str:
-        counted = " reduction(|:refusals)" * self.counts_refusals
-        return "#pragma omp simd" + "".join(self._clause(v) for v in reduces) + counted
-
-    def _clause(self, value: Reduce) -> str:
-        acc, at = Accumulator(value), self.index[value.name]
-        if self._is_array(value):
-            return ""
-        flag = " reduction(|:nan%d)" % at if acc.needs_flag else ""
-        return " reduction(%s:acc%d)%s" % (acc.clause, at, flag)
 
     def _accumulate(self, value: Reduce) -> None:
         acc, at = Accumulator(value), self.index[value.name]
@@ -371,6 +293,3 @@ class WalkPrinter(ValuePrinter):
         value = self.by_name[name]
         assert isinstance(value, Reduce)
         return value
-
-    def _is_array(self, value: Value) -> bool:
-        return self.nest.inner_kept and self.nest.inner in value.axes

@@ -142,21 +142,28 @@ class HostLaunch:
         self._tiling = host_tiling(path, sizes, threads)
         self._threads = threads
         self._inputs = [np.ascontiguousarray(array) for array in in_arrays]
-        self.outputs = [np.empty(shape, storage_dtype(dtype)) for shape, dtype in out_shapes_dtypes]
-        self._scratch = np.empty(self._tiling.workspace_bytes + _ALIGNMENT, np.uint8)
-        start = -(-self._scratch.ctypes.data // _ALIGNMENT) * _ALIGNMENT
+        self.outputs = [_aligned(shape, storage_dtype(dtype)) for shape, dtype in out_shapes_dtypes]
+        self._scratch = _aligned((self._tiling.workspace_bytes,), np.dtype(np.uint8))
         self._args = _Args(
             _pointers(self._inputs),
             _pointers(self.outputs),
             _int64s(sizes),
             None if strides is None else _int64s(strides),
-            start if self._tiling.workspace_bytes else None,
+            self._scratch.ctypes.data if self._tiling.workspace_bytes else None,
         )
 
     def run(self) -> None:
         """All phases of the kernel; KernelRunError when it fails."""
         for phase in range(self._tiling.phases):
             _run_phase(self._library, self._args, self._tiling, phase, self._threads)
+
+
+def _aligned(shape: Tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An array that begins where tensors of TensorFlow do."""
+    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    room: np.ndarray = np.empty(count + _ALIGNMENT, np.uint8)
+    start = -room.ctypes.data % _ALIGNMENT
+    return room[start:start + count].view(dtype).reshape(shape)
 
 
 def _run_phase(

@@ -1,0 +1,224 @@
+"""The vector loop of a walk.
+
+A plain one runs over a whole row. With float16 in memory, or with results that are stored past the
+caches, a row goes through in blocks of one cache line of floats: what the elements of a block are
+read from and go to are small arrays that the compiler keeps in vector registers, so that whole
+vectors can be converted and stored by instructions it does not emit itself. The rest of a row is a
+plain loop.
+
+Sums along the row do not go into blocks, long functions that wait for each other neither: there
+float16 is converted, and a function computed, for runs of some hundred elements at a time.
+"""
+from __future__ import annotations
+
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from tf_autofuse.codegen.host_cost import function_cost
+from tf_autofuse.codegen.host_reduce import Accumulator
+from tf_autofuse.codegen.host_stages import staged_values
+from tf_autofuse.codegen.host_values import ValuePrinter
+from tf_autofuse.kernel.nest import Nest, needed
+from tf_autofuse.loop.ir import Load, LoopKernel, Reduce, Value
+
+# Stores past the caches gain nothing where a loop computes more than that: nanoseconds for an
+# element in elementary functions, and values of all kinds.
+STREAM_COST = 0.5
+STREAM_VALUES = 40
+
+
+def streamed_stores(loop: LoopKernel, nest: Nest) -> Tuple[int, ...]:
+    """Stores whose results may go past the caches: outputs, all of one shape, that are written in
+    runs along the innermost axis of the walk. Of several passes the last one finds values of
+    functions where it writes: what it writes is in the cache then."""
+    found: List[int] = []
+    for step in nest.passes:
+        values = [v for v in needed(loop, [loop.stores[n].value for n in step.stores])
+                  if nest.depth(v) == len(nest.order) - 1]
+        cost = function_cost(values)
+        if cost >= STREAM_COST or len(values) > STREAM_VALUES or cost and len(nest.passes) > 1:
+            continue
+        found += [n for n in step.stores if loop.stores[n].output < len(loop.outputs)
+                  and loop.stores[n].axes and loop.stores[n].axes[-1] == nest.order[-1]]
+    return tuple(n for n in found if loop.stores[n].axes == loop.stores[found[0]].axes)
+
+
+class VectorPrinter(ValuePrinter):
+    """Prints vector loops inside one kept point of `nest`."""
+
+    def __init__(self, loop: LoopKernel, nest: Nest) -> None:
+        super().__init__(loop)
+        self.nest = nest
+        self.streamed = streamed_stores(loop, nest)
+
+    def _level(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
+               stores: Sequence[int]) -> None:
+        """Everything that happens at one depth of the walk, once per point."""
+        raise NotImplementedError
+
+    def _declare_stream(self) -> None:
+        """Whether the results of this call are stored past the caches: not over an input, which is
+        in the cache then."""
+        if not self.streamed:
+            return
+        stores = [self.loop.stores[n] for n in self.streamed]
+        outputs = sorted({store.output for store in stores})
+        count = " * ".join(self.size[axis] for axis in stores[0].axes)
+        width = " + ".join("sizeof(*out%d)" % output for output in outputs)
+        self.put("const bool stream = %s >= STREAM_ROW && leaves_caches(%s * (int64_t)(%s))"
+                 % (self.size[stores[0].axes[-1]], count, width))
+        tests = ["at_line(out%d)" % output for output in outputs]
+        tests += ["out%d != in%d" % (output, self.reused[output])
+                  for output in outputs if output in self.reused]
+        self.put("    && %s;" % " && ".join(tests))
+
+    def _end_stream(self) -> None:
+        if self.streamed:
+            self.put("if (stream) end_stream();")
+
+    def _vectors(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
+                 stores: Sequence[int]) -> None:
+        """The vector loop, in the form that its memory and its math want."""
+        axis = self.nest.order[depth]
+        values = lines.get(depth, [])
+        loads = [v for v in values if isinstance(v, Load) and self.is_half_run(v, axis)]
+        packed = [n for n in stores if self.is_packed(n, axis)]
+        staged = staged_values(self.loop, values, frozenset(self.known))
+        sums = self.counts_refusals or not all(self._is_array(v) for v in reduces)
+        if loads or packed or staged:
+            if staged or sums:
+                self._chunks(depth, lines, reduces, stores, loads, packed, staged)
+            else:
+                self._blocks(depth, lines, reduces, stores, loads, packed)
+        elif not sums and any(n in self.streamed for n in stores):
+            self._blocks(depth, lines, reduces, stores, [], [])
+        else:
+            self._plain(depth, lines, reduces, stores, self._limits(axis))
+
+    def _plain(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
+               stores: Sequence[int], limits: Tuple[str, str]) -> None:
+        self._open_loop(self.nest.order[depth], self._simd(reduces), limits)
+        self._level(depth, lines, reduces, stores)
+        self.close()
+
+    def _blocks(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
+                stores: Sequence[int], loads: Sequence[Load], packed: Sequence[int]) -> None:
+        """The loop over a row in blocks, and the plain loop for what is before and behind them."""
+        axis = self.nest.order[depth]
+        low, high = self._limits(axis)
+        halves = bool(loads or packed)
+        streamed = [n for n in stores if n in self.streamed]
+        first = low if halves else high
+        if streamed:
+            at = self._from(axis, lambda: self._dense(self.loop.stores[streamed[0]].axes), low)
+            first = "stream ? smaller({1}, {0} + before_block({2})) : {3}".format(
+                low, high, at, first)
+        self.open("for (int64_t c = {0}, e = {2}; c < {1}; e = {1}) {{".format(low, high, first))
+        if halves:
+            self._open_loop(axis, "", ("c", "e"))
+            self._level(depth, lines, reduces, stores)
+            self.close()
+        else:
+            self._plain(depth, lines, reduces, stores, ("c", "e"))
+        self.open("for (c = e; c + BLOCK <= %s; c += BLOCK) {" % high)
+        self._block(depth, lines, reduces, stores, loads, packed, streamed)
+        self.close()
+        self.close()
+
+    def _block(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
+               stores: Sequence[int], loads: Sequence[Load], packed: Sequence[int],
+               streamed: Sequence[int]) -> None:
+        """One block, from element c on."""
+        axis = self.nest.order[depth]
+        for load in loads:
+            self.widen_block(load, axis)
+        kept = sorted({*packed, *streamed})
+        for number in kept:
+            kind = "float" if number in packed else self.memory_type(number)
+            self.put("AF_BUFFER %s block%d[BLOCK];" % (kind, number))
+        self._open_loop(axis, self._simd(reduces), ("c", "c + BLOCK"))
+        self._level(depth, lines, reduces, [n for n in stores if n not in kept])
+        for number in kept:
+            self.put("block%d[%s - c] = %s;" % (
+                number, self.point[axis],
+                self.unpacked(number) if number in packed else self.stored(number)))
+        self.close()
+        for number in kept:
+            call = "%%s(block%d, %s);" % (number, self.target(number, axis))
+            past, plain = ("stream_halves", "block_to_halves") if number in packed else (
+                "stream_block", "copy_block")
+            if number in streamed and (loads or packed):
+                self.put("if (stream) " + call % past)
+                self.put("else " + call % plain)
+            else:
+                self.put(call % (past if number in streamed else plain))
+        for load in loads:
+            del self.runs[load.name]
+
+    def _chunks(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
+                stores: Sequence[int], loads: Sequence[Load], packed: Sequence[int],
+                staged: Sequence[Value]) -> None:
+        """Loops over runs: float16 is converted, long functions are computed, one after another."""
+        axis = self.nest.order[depth]
+        low, high = self._limits(axis)
+        self.open("for (int64_t c = %s; c < %s; c += CHUNK) {" % (low, high))
+        self.put("const int64_t e = smaller(%s, c + CHUNK);" % high)
+        for value in loads:
+            self.widen_run(value, axis)
+        for number in packed:
+            self.put("AF_BUFFER float packed%d[CHUNK];" % number)
+        for long in staged:
+            self._stage(long, axis, lines[depth])
+        self._open_loop(axis, self._simd(reduces), ("c", "e"))
+        self._level(depth, lines, reduces, [n for n in stores if n not in packed])
+        for number in packed:
+            self.put("packed%d[%s - c] = %s;" % (number, self.point[axis], self.unpacked(number)))
+        self.close()
+        for number in packed:
+            self.narrow_run(number, axis)
+        for done in [*loads, *staged]:
+            del self.runs[done.name]
+        self.close()
+
+    def _stage(self, value: Value, axis: str, values: Sequence[Value]) -> None:
+        """The loop of one value over a chunk, and what it leaves for the loops behind it."""
+        at = self.index[value.name]
+        here = {v.name for v in values}
+        self.put("AF_BUFFER float staged%d[CHUNK];" % at)
+        self._open_loop(axis, "#pragma omp simd", ("c", "e"))
+        for each in needed(self.loop, [value.name], frozenset(self.known)):
+            if each.name in here:
+                self.define(each)
+        slot = "staged%d[%s - c]" % (at, self.point[axis])
+        self.put("%s = %s;" % (slot, self.var(value)))
+        self.close()
+        self.runs[value.name] = slot
+
+    def _limits(self, axis: str) -> Tuple[str, str]:
+        """Where the loop over an axis of the walk begins and ends in this block."""
+        if axis == self.nest.inner and self.nest.inner_kept:
+            return "x0", "x1"
+        if self.nest.reduced and axis == self.nest.reduced[0]:
+            return "r0", "r1"
+        return "0", self.size[axis]
+
+    def _open_loop(self, axis: str, pragma: str = "",
+                   limits: Optional[Tuple[str, str]] = None) -> None:
+        if pragma:
+            self.put(pragma)
+        low, high = limits or self._limits(axis)
+        self.open("for (int64_t {0} = {1}; {0} < {2}; ++{0}) {{".format(
+            self.point[axis], low, high))
+
+    def _simd(self, reduces: Sequence[Reduce]) -> str:
+        counted = " reduction(|:refusals)" * self.counts_refusals
+        return "#pragma omp simd" + "".join(self._clause(v) for v in reduces) + counted
+
+    def _clause(self, value: Reduce) -> str:
+        acc, at = Accumulator(value), self.index[value.name]
+        if self._is_array(value):
+            return ""
+        flag = " reduction(|:nan%d)" % at if acc.needs_flag else ""
+        return " reduction(%s:acc%d)%s" % (acc.clause, at, flag)
+
+    def _is_array(self, value: Value) -> bool:
+        return self.nest.inner_kept and self.nest.inner in value.axes
