@@ -32,11 +32,16 @@ enum { RUN_LANES = 8 };
 /* Rows of a few elements that are computed side by side: two vectors of float. */
 enum { SIDE_ROWS = 32 };
 
+/* Kept points beside each other, at most so many, whose pieces of memory are shorter than this, are
+ * computed over as much of the first reduced axis as the second-level cache keeps for all. */
+enum { MOST_BESIDE = 32, SHORT_PIECE = 256, BESIDE_ELEMENTS = 1 << 15 };
+
 struct NestShape {
-  int64_t outer; /* points of the kept axes outside the walk */
-  int64_t first; /* size of the first reduced axis, 1 if there is none */
-  int64_t rest;  /* points of the other reduced axes */
-  int64_t inner; /* size of the innermost axis if it is kept, else 1 */
+  int64_t outer;  /* points of the kept axes outside the walk */
+  int64_t first;  /* size of the first reduced axis, 1 if there is none */
+  int64_t rest;   /* points of the other reduced axes */
+  int64_t inner;  /* size of the innermost axis if it is kept, else 1 */
+  int64_t beside; /* kept points that lie between those of the first reduced axis in memory */
   bool inner_kept;
   bool tiled;      /* a block keeps arrays along the inner axis on its stack */
   int32_t reduces; /* number of reductions */
@@ -69,6 +74,13 @@ static inline void cut_nest(const NestShape& s, int32_t threads, int64_t first, 
     const int64_t least = s.reduces ? 128 : 1024;
     tile = smaller(tile, larger(least, ceil_div(ceil_div(tile, pieces), 64) * 64));
   }
+  if (s.beside > 1 && s.beside <= MOST_BESIDE && s.phases && s.rest > 0 && s.rest < SHORT_PIECE) {
+    const int64_t fit = BESIDE_ELEMENTS / (s.beside * s.rest);
+    if (s.first > fit) {
+      rows = s.beside;
+      chunks = larger(chunks, ceil_div(s.first, fit));
+    }
+  }
   tile = larger(tile, 1);
   const int64_t chunk = larger(1, ceil_div(s.first, chunks));
   chunks = larger(1, ceil_div(s.first, chunk));
@@ -89,6 +101,17 @@ static inline void cut_nest(const NestShape& s, int32_t threads, int64_t first, 
     out->block_cost[first + phase] = larger(out->block_cost[first + phase], cost);
   }
   out->phases = larger(out->phases, first + phases);
+}
+
+/* Reads `count` elements in order, which is the fastest way into the cache for what is then walked
+ * in pieces, and makes room for as many results, if there are any. */
+template <typename In, typename Out>
+static inline void bring(const In* in, Out* out, int64_t count) {
+  const int64_t step = 64 / (sizeof(In) > sizeof(Out) ? sizeof(In) : sizeof(Out));
+  for (int64_t k = 0; k < count; k += step) {
+    (void)*(const volatile In*)(in + k);
+    if (out != nullptr) __builtin_prefetch(out + k, 1, 3);
+  }
 }
 
 /* Blocks of a nest in a phase; `phases` as in NestShape. */

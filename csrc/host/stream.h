@@ -93,7 +93,7 @@ AF_INLINE void copy_block(const T* block, T* to) {
 
 AF_INLINE bool at_line(const void* address) { return ((uintptr_t)address & 63) == 0; }
 
-/* Elements from number `at` of an array to the next block. */
-AF_INLINE int64_t before_block(int64_t at) { return -at & (BLOCK - 1); }
+/* Whether a block of an array at a line may begin with element number `at`. */
+AF_INLINE bool at_block(int64_t at) { return at % BLOCK == 0; }
 
 #endif /* AUTOFUSE_HOST_STREAM_H_ */

@@ -5,7 +5,7 @@ import pytest
 
 from tf_autofuse.build import compile_host_kernel
 from tf_autofuse.codegen.host import print_nests
-from tf_autofuse.codegen.host_vectors import streamed_stores
+from tf_autofuse.codegen.host_memory import streamed_stores
 from tf_autofuse.kernel.nest import build_nests
 from tf_autofuse.runtime import host
 

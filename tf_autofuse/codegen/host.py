@@ -98,9 +98,10 @@ def _tiling(loop: LoopKernel, printers: List[NestPrinter]) -> str:
         rest = " * ".join(size[a] for a in nest.reduced[1:]) or "1"
         inner = size[nest.inner] if nest.inner_kept else "1"
         reduces = sum(len(p.reduces) for p in nest.passes)
-        lines.append("  cut_nest({%s, %s, %s, %s, %s, %s, %d, %d, %s, %.2f}, threads, %s, "
+        beside = " * ".join(size[a] for a in nest.beside) or "1"
+        lines.append("  cut_nest({%s, %s, %s, %s, %s, %s, %s, %d, %d, %s, %.2f}, threads, %s, "
                      "out->p + %d * CUT_PARAMS, out);"
-                     % (outer, first, rest, inner, "true" if nest.inner_kept else "false",
+                     % (outer, first, rest, inner, beside, "true" if nest.inner_kept else "false",
                         "true" if printer.tiled or _strides(loop, nest) else "false",
                         reduces, printer.phases, "CROSS_ROWS" if nest.crosses else "1",
                         element_cost(loop, nest), "first" if loop.temps else "0",

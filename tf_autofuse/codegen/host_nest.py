@@ -82,6 +82,8 @@ class NestPrinter(WalkPrinter):
         if self.held:
             self._hold()
         self._begin_parts()
+        if self.phases:
+            self._bring()
         if self.few:
             self._rows_side_by_side()
         self.open("for (%s; o < o1; ++o%s) {" % ("" if self.few else "int64_t o = o0",

@@ -13,67 +13,20 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from tf_autofuse.codegen.host_cost import function_cost
+from tf_autofuse.codegen.host_memory import MemoryPrinter
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_stages import staged_values
-from tf_autofuse.codegen.host_values import ValuePrinter
-from tf_autofuse.kernel.nest import Nest, needed
-from tf_autofuse.loop.ir import Load, LoopKernel, Reduce, Value
-
-# Stores past the caches gain nothing where a loop computes more than that: nanoseconds for an
-# element in elementary functions, and values of all kinds.
-STREAM_COST = 0.5
-STREAM_VALUES = 40
+from tf_autofuse.kernel.nest import needed
+from tf_autofuse.loop.ir import Load, Reduce, Value
 
 
-def streamed_stores(loop: LoopKernel, nest: Nest) -> Tuple[int, ...]:
-    """Stores whose results may go past the caches: outputs, all of one shape, that are written in
-    runs along the innermost axis of the walk. Of several passes the last one finds values of
-    functions where it writes: what it writes is in the cache then."""
-    found: List[int] = []
-    for step in nest.passes:
-        values = [v for v in needed(loop, [loop.stores[n].value for n in step.stores])
-                  if nest.depth(v) == len(nest.order) - 1]
-        cost = function_cost(values)
-        if cost >= STREAM_COST or len(values) > STREAM_VALUES or cost and len(nest.passes) > 1:
-            continue
-        found += [n for n in step.stores if loop.stores[n].output < len(loop.outputs)
-                  and loop.stores[n].axes and loop.stores[n].axes[-1] == nest.order[-1]]
-    return tuple(n for n in found if loop.stores[n].axes == loop.stores[found[0]].axes)
-
-
-class VectorPrinter(ValuePrinter):
+class VectorPrinter(MemoryPrinter):
     """Prints vector loops inside one kept point of `nest`."""
-
-    def __init__(self, loop: LoopKernel, nest: Nest) -> None:
-        super().__init__(loop)
-        self.nest = nest
-        self.streamed = streamed_stores(loop, nest)
 
     def _level(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
                stores: Sequence[int]) -> None:
         """Everything that happens at one depth of the walk, once per point."""
         raise NotImplementedError
-
-    def _declare_stream(self) -> None:
-        """Whether the results of this call are stored past the caches: not over an input, which is
-        in the cache then."""
-        if not self.streamed:
-            return
-        stores = [self.loop.stores[n] for n in self.streamed]
-        outputs = sorted({store.output for store in stores})
-        count = " * ".join(self.size[axis] for axis in stores[0].axes)
-        width = " + ".join("sizeof(*out%d)" % output for output in outputs)
-        self.put("const bool stream = %s >= STREAM_ROW && leaves_caches(%s * (int64_t)(%s))"
-                 % (self.size[stores[0].axes[-1]], count, width))
-        tests = ["at_line(out%d)" % output for output in outputs]
-        tests += ["out%d != in%d" % (output, self.reused[output])
-                  for output in outputs if output in self.reused]
-        self.put("    && %s;" % " && ".join(tests))
-
-    def _end_stream(self) -> None:
-        if self.streamed:
-            self.put("if (stream) end_stream();")
 
     def _vectors(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
                  stores: Sequence[int]) -> None:
@@ -92,35 +45,32 @@ class VectorPrinter(ValuePrinter):
         elif not sums and any(n in self.streamed for n in stores):
             self._blocks(depth, lines, reduces, stores, [], [])
         else:
-            self._plain(depth, lines, reduces, stores, self._limits(axis))
-
-    def _plain(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
-               stores: Sequence[int], limits: Tuple[str, str]) -> None:
-        self._open_loop(self.nest.order[depth], self._simd(reduces), limits)
-        self._level(depth, lines, reduces, stores)
-        self.close()
+            self._open_loop(axis, self._simd(reduces))
+            self._level(depth, lines, reduces, stores)
+            self.close()
 
     def _blocks(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
                 stores: Sequence[int], loads: Sequence[Load], packed: Sequence[int]) -> None:
-        """The loop over a row in blocks, and the plain loop for what is before and behind them."""
+        """The loop over a row in blocks, and the plain loop for what is left of it."""
         axis = self.nest.order[depth]
         low, high = self._limits(axis)
-        halves = bool(loads or packed)
         streamed = [n for n in stores if n in self.streamed]
-        first = low if halves else high
+        test = ""
         if streamed:
             at = self._from(axis, lambda: self._dense(self.loop.stores[streamed[0]].axes), low)
-            first = "stream ? smaller({1}, {0} + before_block({2})) : {3}".format(
-                low, high, at, first)
-        self.open("for (int64_t c = {0}, e = {2}; c < {1}; e = {1}) {{".format(low, high, first))
-        if halves:
-            self._open_loop(axis, "", ("c", "e"))
-            self._level(depth, lines, reduces, stores)
-            self.close()
+            test = "stream && at_block(%s)" % at
+        self.open("{")
+        self.put("int64_t c = %s;" % low)
+        if loads or packed:
+            self.put("const bool past = %s;" % (test or "false"))
+            self.open("for (; c + BLOCK <= %s; c += BLOCK) {" % high)
         else:
-            self._plain(depth, lines, reduces, stores, ("c", "e"))
-        self.open("for (c = e; c + BLOCK <= %s; c += BLOCK) {" % high)
+            self.open("if (%s) for (; c + BLOCK <= %s; c += BLOCK) {" % (test, high))
         self._block(depth, lines, reduces, stores, loads, packed, streamed)
+        self.close()
+        # A few elements of float16 are not worth a vector loop.
+        self._open_loop(axis, "" if loads or packed else self._simd(reduces), ("c", high))
+        self._level(depth, lines, reduces, stores)
         self.close()
         self.close()
 
@@ -147,7 +97,7 @@ class VectorPrinter(ValuePrinter):
             past, plain = ("stream_halves", "block_to_halves") if number in packed else (
                 "stream_block", "copy_block")
             if number in streamed and (loads or packed):
-                self.put("if (stream) " + call % past)
+                self.put("if (past) " + call % past)
                 self.put("else " + call % plain)
             else:
                 self.put(call % (past if number in streamed else plain))

@@ -72,6 +72,14 @@ class Nest:
         return tuple(a for a in self.kept if a != self.inner)
 
     @property
+    def beside(self) -> Tuple[str, ...]:
+        """Those of `outer_kept` that lie between the first and the last reduced axis in memory."""
+        if not self.reduced or self.inner_kept:
+            return ()
+        return tuple(a for a in self.outer_kept
+                     if self.axes.index(a) > self.axes.index(self.reduced[0]))
+
+    @property
     def walk(self) -> Tuple[str, ...]:
         """Axes of the loops inside one kept point, outermost first."""
         return self.reduced + ((self.inner,) if self.inner_kept else ())
