@@ -4,16 +4,21 @@ Every model runs forward and training, from the same weights, in one process and
 rounds; TF/ours and XLA/ours above 1 mean that ours is faster, in medians of wall time and in the
 least CPU time of a step, which a busy machine disturbs less. `fused` is the share of our step
 spent in fused kernels (above 100 % where kernels run at the same time), `loss` the largest
-relative difference to TensorFlow's losses over the steps. Peak memory is that of a process which
-does nothing else.
+relative difference to TensorFlow's losses over the steps.
+
+Memory is that of a process which does nothing else, with TensorFlow's own pool off, so that what
+is free is given back and what is resident was needed: `step` is the peak of a step less what stays
+between steps (the output pool of fused kernels counts as part of the step, though it stays),
+`peak` that of the whole process, in which fusing has read its modules and kept a heap.
 """
 from __future__ import annotations
 
 import argparse
+import ctypes
+import gc
 import json
 import math
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -23,7 +28,10 @@ from typing import Any, Callable, Dict, List
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MODELS = ("resnet50", "bert", "deepfm", "din")
 SIDES = ("tf", "ours", "xla")
-MEMORY_STEPS = 5
+MEMORY_STEPS = 6
+# Nothing free stays in the process: neither in TensorFlow's pool nor in the C library's heap.
+MEMORY_SETTINGS = {"TF_ONEDNN_USE_SYSTEM_ALLOCATOR": "1", "MALLOC_MMAP_THRESHOLD_": "262144",
+                   "MALLOC_TRIM_THRESHOLD_": "262144"}
 LOSS_STEPS = 4  # before rounding differences have grown with the training itself
 
 Row = Dict[str, Any]
@@ -72,7 +80,9 @@ def _worker(side: str, model: str, mode: str, options: argparse.Namespace) -> Ro
     command = [sys.executable, "-W", "ignore", os.path.join(ROOT, "scripts", "bench.py"), "steps"]
     command += ["--worker", side, "--model", model, "--mode", mode]
     command += ["--rounds", str(options.rounds)] + ["--no-xla"] * options.no_xla
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    settings = {} if side == "all" else MEMORY_SETTINGS
+    done = subprocess.run(command, capture_output=True, text=True, check=False,
+                          env={**os.environ, **settings})
     if done.returncode != 0:
         raise SystemExit("%s %s failed:\n%s" % (model, mode, done.stderr[-3000:]))
     return json.loads(done.stdout.splitlines()[-1])
@@ -138,29 +148,46 @@ def _kernels_used() -> int:
 
 
 def _peak(options: argparse.Namespace) -> Row:
-    """Peak memory in MB of some steps of one side, beyond what the process had before them."""
+    """Memory of one side in MB: the median peak of a step and that of the process."""
     import bench_models
+
+    from tf_autofuse.runtime import tf_op
 
     side, case = options.worker, bench_models.CASES[options.model[0]]
     inputs, labels = case.batch(case.size)
-    if side == "ours":
-        _fusing(True)
+    _fusing(side == "ours")
     step = bench_models.step_of(case, options.mode[0] == "train", [], jit=side == "xla")
+    steps, peak = [], 0.0
     for _ in range(MEMORY_STEPS):
+        gc.collect()
+        ctypes.CDLL(None).malloc_trim(0)
+        rest = _resident("VmRSS") - tf_op.pool_stats()["idle_bytes"] / 2.0**20
+        with open("/proc/self/clear_refs", "w") as marks:
+            marks.write("5")  # the high-water mark starts again
         step(inputs, labels)
-    return {side + "_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0}
+        steps.append(_resident("VmHWM") - rest)
+        peak = max(peak, _resident("VmHWM"))
+    return {side + "_step_mb": statistics.median(steps[1:]), side + "_mb": peak}
+
+
+def _resident(name: str) -> float:
+    """A figure of /proc/self/status in MB."""
+    with open("/proc/self/status") as status:
+        line = next(line for line in status if line.startswith(name + ":"))
+    return int(line.split()[1]) / 1024.0
 
 
 def _print(row: Row, first: bool) -> None:
     if first:
         print("%-9s %-8s %8s %8s %8s %8s %8s %6s %7s %8s   %s" % (
             "model", "mode", "ours ms", "TF/ours", "XLA/ours", "CPU: TF", "XLA", "fused",
-            "kernels", "loss", "peak MB: TF, ours, XLA"))
+            "kernels", "loss", "step MB: TF, ours, XLA; peak MB"))
     ratios = [_ratio(row, side, kind) for kind in ("_ms", "_cpu_ms") for side in ("tf", "xla")]
-    peaks = ["%.0f" % row[side + "_mb"] for side in SIDES if side + "_mb" in row]
+    memory = [", ".join("%.0f" % row[side + kind] for side in SIDES if side + kind in row)
+              for kind in ("_step_mb", "_mb")]
     text = "%-9s %-8s %8.1f %8s %8s %8s %8s %5.0f%% %7d %8.1e   %s" % (
         row["model"], row["mode"], row["ours_ms"], *ratios, 100 * row["fused"], row["kernels"],
-        row["loss"], ", ".join(peaks))
+        row["loss"], "; ".join(memory))
     print(text, flush=True)
 
 
