@@ -3,6 +3,8 @@ import numpy as np
 import pytest
 from kernel_forms import on_twin, run_all
 from kernel_samples import random_array
+from sweep.patterns import COLS, MATRIX, ROW, case
+from sweep.runner import Sweep
 
 from tf_autofuse.loop import interp
 from tf_autofuse.loop.merge import merge_axes
@@ -71,6 +73,7 @@ CASES = {
     "concat_rows": (concat("a0, a1", "a0 a1", "a0", (7, 30)), [(7, 33), (30, 33)]),
     "concat_outer": (concat("a0, a1, a2", "a0 a1 a2", "a0", (3, 2)), [(3, 5, 9), (2, 5, 9)]),
     "pack": (packed("a0 a1 a2", "a0", "a1, a2"), [(5, 9), (5, 9)]),
+    "pack_middle": (packed("a0 a1 a2", "a1", "a0, a2"), [(9, 3000), (9, 3000)]),
     "pack_last": (packed("a0 a1", "a1", "a0"), [(500,), (500,)]),
     "transpose": (moved("a1, a0", "a0 a1"), [(70, 130)]),
     "transpose_short": (moved("a1, a0", "a0 a1"), [(3, 1000)]),
@@ -119,3 +122,18 @@ def test_whole_blocks(name):
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_every_form_moves_alike(name):
     run_all(*CASES[name])
+
+
+def stacked(net):
+    return [net("Pack", net("Relu", net.input(*MATRIX)), net("Neg", net.input(*MATRIX)), axis=1)]
+
+
+def padded_row(net):
+    return [net("Pad", net("Mul", net.input(1, COLS), net.input(*ROW)), params={1: (2, 1, 0, 0)})]
+
+
+@pytest.mark.parametrize("chip", ["Ascend910B", "Ascend310P"])
+@pytest.mark.parametrize("pattern", [stacked, padded_row])
+def test_only_tiles_that_reach_into_an_interval_are_read(pattern, chip):
+    outcome = Sweep(case(pattern), chip, "large").run("large")
+    assert outcome.right and outcome.requests <= 1.02, outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any, List, Optional, Sequence
 
 from tf_autofuse.kernel.ir import CopyIn
-from tf_autofuse.kernel.layout import MOVED, apart
+from tf_autofuse.kernel.layout import MOVED, apart, beside
 from tf_autofuse.kernel.nest import Row
 from tf_autofuse.loop.ir import Load
 
@@ -78,8 +78,13 @@ class _Move:
         ends = {True: ["0", "rows" if self.shape == "yx" else "1"],
                 False: ["0", {"yx": "cols", "x": "cols", "y": "rows", "1": "1"}[self.shape]]}
         tests = []
+        around = beside(self.program, self.step)
         for number, axis in self.step.when:
             point = self.printer.point(axis)
+            if axis in around:
+                last = "%s + %s" % (point, "rows" if axis == self.program.y else "cols")
+                tests.append("%s > t.low%d && %s < t.high%d" % (last, number, point, number))
+                continue
             if axis not in (self.program.y, self.program.x):
                 tests.append("%s >= t.low%d && %s < t.high%d" % (point, number, point, number))
                 continue

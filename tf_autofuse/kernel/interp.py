@@ -36,7 +36,7 @@ from tf_autofuse.kernel.ir import (
     walk_steps,
     written,
 )
-from tf_autofuse.kernel.layout import task_order
+from tf_autofuse.kernel.layout import beside, task_order
 from tf_autofuse.kernel.nest import table_names
 from tf_autofuse.kernel.vector import CASTS, VECTOR_OPS
 from tf_autofuse.loop.interp import (
@@ -132,7 +132,9 @@ def _views(
             load = loads[0]
             row = rows.get(number) or dense_row(kernel.loop, load, np.shape(array), sizes)
             copy = copies.get(number)
-            there = [guards[interval] for interval, _ in copy.when] if copy else []
+            around = beside(program, copy) if copy else []
+            there = [guards[interval] for interval, axis in copy.when
+                     if axis not in around] if copy else []
             places = _places(views, copy.at, sizes, axes) if copy and copy.at else {}
             there += [place >= 0 for place in places.values()]
             view = move(load, array, row, axes, sizes, there, places)
@@ -363,8 +365,14 @@ class _Machine:
             return decode(part.reshape(self._tile_order(axes)),
                           self.kernel.loop.temps[number].dtype)
         dtype = self.kernel.loop.inputs[step.input].dtype
-        part = self.views[step.input][self._index(step.axes)]
-        return decode(np.ascontiguousarray(part).reshape(self._tile_order(step.axes)), dtype)
+        around = beside(self.program, step)
+        axes = [axis for axis in step.axes if axis not in around]
+        part = np.ascontiguousarray(self.views[step.input][self._index(axes)])
+        for number, axis in step.when:
+            low, high = self.edges[number]
+            if axis in around and not (self.at[axis].start < high and low < self.at[axis].stop):
+                part = np.zeros_like(part)
+        return decode(part.reshape(self._tile_order(axes)), dtype)
 
     def _copy_out(self, step: CopyOut, array: np.ndarray) -> None:
         dtype = self.kernel.loop.targets[step.output].dtype

@@ -92,8 +92,9 @@ class CopyIn:
 
     A `maybe` dim has a stride that the launch decides: 0 repeats one element along the axis. Where
     the elements of a `moved` one lie is said by the run-time table. Outside of the intervals
-    `when` (number, axis) nothing is read and zeros come, and so they do where the coordinate
-    `at` is none; its dim is not one of `dims`.
+    `when` (number, axis) nothing is read and zeros come; along an axis of the tile that `dst` lacks
+    all is read if a point of the tile is inside. Zeros also come where the coordinate `at` is none;
+    its dim is not one of `dims`.
     """
 
     dst: str

@@ -182,6 +182,14 @@ def apart(step: CopyIn, shape: str, y: Optional[str], x: Optional[str]) -> str:
     return "together" if shape == "yx" and unit == y else "single"
 
 
+def beside(program: Program, step: CopyIn) -> List[str]:
+    """Axes of the tile that the buffer of a load lacks, but intervals have: it is loaded if a row,
+    or a column, of the tile is inside."""
+    shape = program.buffer(step.dst).shape
+    lacks = [axis for axis, word in ((program.y, "y"), (program.x, "x")) if word not in shape]
+    return [axis for _, axis in step.when if axis in lacks]
+
+
 def needs_column(program: Program) -> bool:
     """Whether some column is spread over a tile, which takes a block per row of scratch."""
     return any(isinstance(s, Broadcast) and program.buffer(s.src).shape == "y"

@@ -10,14 +10,12 @@ from tf_autofuse.schedule.expand import register_type
 
 
 def guards(builder: Any, value: Load) -> Tuple[Tuple[int, str], ...]:
-    """Intervals of axes that the tile of a load walks, or that are loops around it."""
+    """The intervals outside of which a load reads nothing."""
     found = []
     for name in value.when:
         interval = builder.by_name[name]
         assert isinstance(interval, Inside)
-        (axis,) = interval.axes
-        if axis in value.walked or axis not in (builder.y, builder.x):
-            found.append((interval.number, axis))
+        found.append((interval.number, interval.axes[0]))
     return tuple(found)
 
 
