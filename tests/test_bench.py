@@ -3,6 +3,8 @@
 import argparse
 import importlib
 import os
+import sys
+from unittest import mock
 
 import pytest
 
@@ -41,3 +43,43 @@ def test_steps_fails_where_ours_is_slower(script, monkeypatch, capsys, ours, cod
 def test_memory_of_this_process_is_read(script):
     resident = script("bench_steps")._resident
     assert 1.0 < resident("VmRSS") <= resident("VmHWM")
+
+
+def test_inductor_column_is_only_there_when_measured(script):
+    speed = script("bench_speed")
+    row = {"case": "where", "size": 64, "shapes": "static", "threads": 1, "fused": 1,
+           "tf_us": 8.0, "xla_us": 6.0, "ours_us": 2.0, "copy_us": 1.0, "empty_us": 1.0}
+    means = speed.geomeans([row])["64 static 1 threads"]
+    assert list(means) == ["tf/ours", "xla/ours", "ours/copy"]
+    means = speed.geomeans([dict(row, inductor_us=5.0)])["64 static 1 threads"]
+    assert means["inductor/ours"] == pytest.approx(2.5) and means["tf/ours"] == pytest.approx(4)
+
+
+def test_a_python_without_torch_is_named(script, tmp_path):
+    speed = script("bench_speed")
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho \"Error: No module named 'torch'\" >&2\nexit 1\n")
+    python.chmod(0o755)
+    with pytest.raises(SystemExit, match=r"python cannot import torch \(.*'torch'\); install it"):
+        speed.run(options_of(speed, "--inductor", str(python)))
+    with pytest.raises(SystemExit, match="does not run .*; name a Python that has PyTorch"):
+        speed.run(options_of(speed, "--inductor", str(tmp_path / "none")))
+
+
+def test_rounds_go_over_all_contenders_in_turn(script):
+    speed, seen = script("bench_speed"), []
+    seconds = {"fast": 0.0005, "slow": 1.0}
+
+    def timer(name):
+        return lambda repeat: seen.append((name, repeat)) or seconds[name]
+
+    timers = {name: timer(name) for name in seconds}
+    assert speed.interleaved(timers, rounds=2) == seconds
+    assert seen[4:] == 2 * [("fast", 4), ("slow", 1)]
+
+
+def test_every_case_has_its_words_in_pytorch(script, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", mock.MagicMock())
+    monkeypatch.setitem(sys.modules, "torch.nn", mock.MagicMock())
+    cases = script("bench_cases").CASES
+    assert set(script("bench_inductor")._functions()) == set(cases)
