@@ -14,6 +14,12 @@ from tf_autofuse.runtime.host import host_tiling, run_host
 from tf_autofuse.schedule import schedule
 
 BIG = 300000
+PRODUCTS = samples.kernel(
+    ["float32"] * 3, ["float32", "float32"], "m0 m1", "%0 = load in0 [m0, m1] : float32",
+    "%1 = load in1 [m0, m1] : float32", "%2 = load in2 [m0, m1] : float32",
+    "%3 = mul %0 %1 : float32 [m0, m1]", "%4 = sub %3 %2 : float32 [m0, m1]",
+    "%5 = reduce.sum %3 over m1 : float32 [m0]", "%6 = reduce.sum %4 over m1 : float32 [m0]",
+    "store out0 [m0] %5", "store out1 [m0] %6")
 KERNELS = {
     "pointwise": (samples.abs_relu_exp(), [(0,), (1,), (7,), (BIG,)]),
     "bfloat16": (samples.abs_relu_exp("bfloat16"), [(1000,)]),
@@ -25,6 +31,7 @@ KERNELS = {
     "ra": (samples.reduction("m0 m1", "m0", ("sum", "min")),
            [(1, 1), (7, BIG), (BIG, 3), (0, 4), (8, 5), (9, 70), (31, 17)]),
     "full": (samples.reduction("m0", "m0", ("sum", "max", "prod")), [(1,), (BIG * 10,), (0,)]),
+    "products": (PRODUCTS, [(90, 8), (64, 2), (131, 5), (33, 13), (7, 1)]),
     "narrow": (samples.reduction("m0 m1", "m1", ("max", "min"), "float16"), [(5, 999)]),
     "ara": (samples.reduction("m0 m1 m2", "m1"), [(3, 1000, 200), (2, 5, 3000)]),
     "rar": (samples.reduction("m0 m1 m2", "m0 m2", ("sum", "max", "min")),
@@ -48,6 +55,10 @@ def build(loop):
     return compile_host_kernel(print_host(kernel), key=kernel_key(kernel))
 
 
+def text_of(loop):
+    return print_host(schedule(loop))
+
+
 def run(loop, shape, threads=1, narrow=(), inputs=None):
     """Outputs of the compiled kernel and of the interpreter."""
     sizes = samples.sizes_of(loop, *shape)
@@ -68,6 +79,12 @@ def test_host_kernel_agrees_with_interpreter(name, threads):
             # Differences of rounded statistics: what is near zero has their absolute error.
             samples.assert_close(have, expected, param.dtype, 5e-7,
                                  5e-7 if name in STAGED else None)
+
+
+def test_what_several_inputs_give_is_turned_once():
+    assert text_of(PRODUCTS).count("turn_rows(flat") == 2
+    assert "turn_rows(in" not in text_of(PRODUCTS)
+    assert "turn_rows(in0" in text_of(samples.reduction("m0 m1", "m1"))
 
 
 @pytest.mark.parametrize("narrow", [(), (1,), (2,), (1, 2)])
