@@ -1,4 +1,6 @@
 """On large tensors cores have work and UB is used, whatever the kernel, the shape and the chip."""
+from dataclasses import replace
+
 import kernel_samples as samples
 import pytest
 from staged_samples import layer_norm_gradient, rows_and_columns
@@ -10,7 +12,8 @@ from tf_autofuse.kernel.layout import LANE_BYTES, UNIT, layout
 from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.platforms import PLATFORMS
 from tf_autofuse.schedule import schedule
-from tf_autofuse.tiling import partial_results, solve
+from tf_autofuse.tiling import extents, form, partial_results, rates, solve
+from tf_autofuse.tiling.price import priced
 
 WORK = 128 * 1024
 """Bytes of the largest tensor for each core from which on a tensor is large."""
@@ -90,3 +93,22 @@ def test_few_long_rows_with_column_reductions_keep_cores_busy(chip, loop, shape,
     assert groups <= shape[0] and groups * t.parts > 0.9 * min(cores, blocks)
     work = -(-groups * t.parts // cores) * -(-t.tasks // groups)
     assert t.tasks * t.parts > 0.75 * cores * work
+
+
+@pytest.mark.parametrize("chip", ["Ascend910B", "Ascend950"])
+@pytest.mark.parametrize("loop, shape, most", [
+    (samples.layer_norm(), (1, 1000000), 1.25), (samples.softmax("m0"), (100000, 8), 1.2),
+    (layer_norm_gradient(), (2, 300000), 1.8), (samples.reduction("m0", "m0"), (1 << 20,), 1.1),
+])
+def test_partial_results_of_many_cores_are_combined_at_once(chip, loop, shape, most):
+    kernel, cores = schedule(loop, chip), PLATFORMS[chip].vector_cores
+    tilings, _ = solve(kernel, samples.sizes_of(kernel.loop, *shape), cores)
+    program, t = kernel.variants[0][tilings[0].variant], tilings[0]
+    assert program.variant in ("split", "shared")
+    f, n = form(program, PLATFORMS[chip]), extents(program, samples.sizes_of(kernel.loop, *shape))
+    parts = range(24, 36), range(44, 48)  # the lines of what is gathered
+    alone = replace(f, lines=tuple(0 if at in parts[0] or at in parts[1] else value
+                                   for at, value in enumerate(f.lines)))
+    whole, least = (priced(g, n, cores, t.depth, t.ty, t.tx, t.parts, rates(PLATFORMS[chip]), 0)
+                    for g in (f, alone))
+    assert t.parts >= cores // 3 and whole.cost < most * least.cost

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import List, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.codegen.ascendc_groups import group_lines
-from tf_autofuse.codegen.ascendc_steps import C_TYPES, StepPrinter
+from tf_autofuse.codegen.ascendc_steps import C_TYPES, COUNTS, StepPrinter
 from tf_autofuse.kernel.ir import (
     KEEPING_VARIANTS,
     SPLIT_VARIANTS,
@@ -21,6 +21,7 @@ from tf_autofuse.kernel.ir import (
     written,
 )
 from tf_autofuse.kernel.layout import Extent, scope_loads, task_order
+from tf_autofuse.kernel.vector import ITEM_BYTES
 from tf_autofuse.loop.ir import PARTS
 from tf_autofuse.platforms import Platform
 
@@ -109,9 +110,7 @@ class LoopPrinter(StepPrinter):
         elif loop.kind == "hold":
             self._hold(loop)
         elif loop.kind == "parts":
-            self.open("for (int64_t piece = 0; piece < t.parts%d; ++piece) {" % self.number)
-            self.scope(loop.body)
-            self.close()
+            self._pieces(loop)
         else:
             first = self.held
             self._declare_holds(loop, first)
@@ -120,6 +119,19 @@ class LoopPrinter(StepPrinter):
             else:
                 self._walk(loop)
             self._free_holds(loop, first)
+
+    def _pieces(self, loop: Loop) -> None:
+        """Over the parts of a split, as many at a time as their buffers have room for."""
+        loads = [self.buffer(step.dst) for step in loop.body if isinstance(step, LoadPart)]
+        block = self.chip.block_bytes // min(ITEM_BYTES[buffer.dtype] for buffer in loads)
+        self.open("{")
+        self.put("const uint32_t wide = RoundUp(%s, %d);" % (COUNTS[loads[0].shape[1:]], block))
+        self.put("const int64_t most = (%s) / wide;" % self.room(loads[0]))
+        self.open("for (int64_t piece = 0; piece < t.parts%d; piece += most) {" % self.number)
+        self.put("const uint32_t pieces = Smaller(most, t.parts%d - piece);" % self.number)
+        self.scope(loop.body)
+        self.close()
+        self.close()
 
     def _walk(self, loop: Loop) -> None:
         for axis in loop.axes:

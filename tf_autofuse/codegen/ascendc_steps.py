@@ -26,7 +26,7 @@ from tf_autofuse.kernel.ir import (
     StorePart,
     TileOf,
 )
-from tf_autofuse.kernel.layout import MATH_SCRATCH, UNIT, Extent, layout
+from tf_autofuse.kernel.layout import MATH_SCRATCH, PIECES, UNIT, Extent, layout, of_parts
 from tf_autofuse.kernel.nest import runtime_rows
 from tf_autofuse.kernel.vector import ITEM_BYTES, ROUND_MODES, VECTOR_OPS
 from tf_autofuse.loop.text import place_name
@@ -37,6 +37,9 @@ C_TYPES: Dict[str, str] = {
     "uint8": "uint8_t", "int16": "int16_t", "int32": "int32_t", "int64": "int64_t",
     "mask": "uint8_t",
 }
+COUNTS = {"yx": "rows * pitch", "y": "rows", "x": "cols", "1": "1"}
+"""Elements of a buffer by its shape."""
+
 _FOLD_CALLS = {"sum": "Add", "prod": "Mul", "max": "Max", "min": "Min"}
 
 
@@ -128,6 +131,9 @@ class StepPrinter:
         """Elements that the buffer has room for."""
         count = {"yx": "tile", "x": "row", "y": "column", "1": str(UNIT), "lanes": "lanes",
                  "lane": str(self.chip.repeat_bytes // 4)}
+        if of_parts(buffer):
+            several = "%s + %d" % (count[buffer.shape[1:]], PIECES)
+            return "(%s) / 4" % several if buffer.dtype == "mask" else several
         if buffer.dtype == "mask":
             return count[buffer.shape] + " / 4"
         if buffer.shape in ("lanes", "lane") and ITEM_BYTES[buffer.dtype] == 2:
@@ -141,7 +147,9 @@ class StepPrinter:
             return "%s * %d" % (self._rows(), self._lanes(name))
         if shape == "lane":
             return str(self._lanes(name))
-        return {"yx": "rows * pitch", "y": "rows", "x": "cols", "1": "1"}[shape]
+        if of_parts(self.buffer(name)):
+            return "pieces * wide"
+        return COUNTS[shape]
 
     def _rows(self) -> str:
         return "rows" if self.program.y is not None else "1"
@@ -188,7 +196,18 @@ class StepPrinter:
         self._load(step.dst, "%s[%s]" % (self.source(step.input), at), left)
 
     def load_part(self, step: LoadPart) -> None:
-        self._load(step.dst, self._part(step.number, "piece"), "")
+        """The tiles of several parts, each in whole blocks."""
+        name, shape = self.name(step.dst), self.buffer(step.dst).shape[1:]
+        load = self.helper("LoadTile")
+        if shape != "yx":
+            self.put("%s(%s, %s, pieces, %s, wide, %s);" % (
+                load, name, self._part(step.number, "piece"), COUNTS[shape],
+                self.sizes(self.program.nest.kept)))
+            return
+        self.open("for (uint32_t p = 0; p < pieces; ++p) {")
+        self.put("%s(%s[p * wide], %s, rows, cols, pitch, %s);" % (
+            load, name, self._part(step.number, "(piece + p)"), self.size(self.program.x or "")))
+        self.close()
 
     def _part(self, number: int, part: str) -> str:
         kept = self.program.nest.kept
@@ -312,7 +331,10 @@ class StepPrinter:
     def _broadcast(self, step: Broadcast) -> None:
         src, dst = self.name(step.src), self.name(step.dst)
         kind, shape = C_TYPES[self.buffer(step.src).dtype], self.buffer(step.src).shape
-        if shape == "1":
+        if of_parts(self.buffer(step.dst)):
+            self.put("%s(%s, %s, pieces, %s, wide);" % (self.helper("SpreadRow"), dst, src,
+                                                        self.count(step.src)))
+        elif shape == "1":
             self.put("%s(%s, %s, %s);" % (self.helper("SpreadOne"), dst, src,
                                           self.count(step.dst)))
         elif shape == "x":
@@ -332,7 +354,10 @@ class StepPrinter:
         # A source that is not needed any more is its own scratch.
         own = self.buffer(step.scratch).slot == self.buffer(step.src).slot
         scratch, copy = (src, "false") if own else (self.name(step.scratch), "true")
-        if self.buffer(step.dst).shape == "x":
+        if of_parts(self.buffer(step.src)):
+            self.put("%s<%s>(%s, %s, %s, pieces * wide, wide);" % (
+                self.helper("Fold" + call), copy, acc, src, scratch))
+        elif self.buffer(step.dst).shape == "x":
             self.put("%s<%s>(%s, %s, %s, rows * pitch, pitch);" % (
                 self.helper("Fold" + call), copy, acc, src, scratch))
         elif self.buffer(step.dst).shape == "lane":

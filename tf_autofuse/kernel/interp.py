@@ -52,6 +52,9 @@ from tf_autofuse.loop.interp import (
 from tf_autofuse.loop.ir import PARTS, Load
 
 Tile = Tuple[int, int]
+PIECES_AT_ONCE = 2
+"""Partial results that are combined at a time; on a chip it depends on the tile."""
+
 _FOLD = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
@@ -175,6 +178,7 @@ class _Machine:
         if program.variant == "resident":
             self.at = {axis: slice(0, sizes[axis]) for axis in program.nest.reduced}
         self.part: Optional[int] = None
+        self.pieces = range(0)
         self.held: Dict[Tuple, Tuple[str, np.ndarray]] = {}
         self.last: Dict[Loop, Tuple] = {}
         self.partials: Dict[Tuple[int, int], np.ndarray] = {}
@@ -199,11 +203,9 @@ class _Machine:
         elif loop.kind in ("core", "strips"):
             self._groups(loop)
         elif loop.kind == "parts":
-            own = self.part
-            for part in range(self.parts):
-                self.part = part
+            for first in range(0, self.parts, PIECES_AT_ONCE):
+                self.pieces = range(first, min(first + PIECES_AT_ONCE, self.parts))
                 self._steps(loop.body)
-            self.part = own
         elif loop.kind == "split":
             for point in self._points(task_order(self.program)):
                 for part in range(self.parts):
@@ -248,7 +250,7 @@ class _Machine:
             ranges.append([(axis, slice(i, min(i + step, size))) for i in range(0, size, step)])
         return [list(point) for point in itertools.product(*ranges)]
 
-    # Buffers: arrays of (rows, columns)
+    # Buffers: arrays of (rows, columns), those of several parts of (parts, rows, columns)
 
     def _get(self, name: str) -> np.ndarray:
         place = self._place(name)
@@ -266,10 +268,12 @@ class _Machine:
         starts = tuple(self.at[axis].start for axis in self.program.nest.axes)
         return (buffer.slot, self.part) + starts
 
-    def _shape(self, name: str) -> Tuple[int, int]:
+    def _shape(self, name: str) -> Tuple[int, ...]:
         shape = self.program.buffer(name).shape
-        rows = self._extent(self.program.y) if shape in ("yx", "y", "lanes") else 1
-        return rows, self._extent(self.program.x) if shape in ("yx", "x") else 1
+        one = shape.lstrip("p")
+        rows = self._extent(self.program.y) if one in ("yx", "y", "lanes") else 1
+        columns = self._extent(self.program.x) if one in ("yx", "x") else 1
+        return (rows, columns) if shape == one else (len(self.pieces), rows, columns)
 
     def _extent(self, axis: Optional[str]) -> int:
         if axis is None:
@@ -299,7 +303,9 @@ class _Machine:
         elif isinstance(step, Accumulate):
             axis = {"lanes": (1,), "lane": (0, 1)}.get(buffer.shape, (0,))
             fold = _FOLD[step.op].reduce(sources[1], axis=axis, keepdims=True)
-            if buffer.shape in ("yx", "y", "1") or self.program.y is None and axis == (0,):
+            if sources[1].ndim > sources[0].ndim:
+                fold = _FOLD[step.op].reduce(sources[1], axis=0)
+            elif buffer.shape in ("yx", "y", "1") or self.program.y is None and axis == (0,):
                 fold = sources[1]
             result = _FOLD[step.op](sources[0], fold)
             if step.scratch:
@@ -323,8 +329,9 @@ class _Machine:
         if isinstance(step, CopyIn):
             return self._copy_in(step)
         if isinstance(step, LoadPart):
-            part = self.partials[(step.number, self.part or 0)][self._index(step.axes)]
-            return part.reshape(self._tile_order(step.axes))
+            index, shape = self._index(step.axes), self._tile_order(step.axes)
+            return np.stack([self.partials[(step.number, part)][index].reshape(shape)
+                             for part in self.pieces])
         at = self.at[step.axis]
         points: np.ndarray = np.arange(at.start, at.stop) - (at.start if step.counted else 0)
         return points.reshape(self._tile_order([step.axis]))

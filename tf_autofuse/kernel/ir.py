@@ -15,6 +15,7 @@ A buffer has the shape of the tile axes its value varies with:
     yx     ty rows of tx elements, rows a pitch apart that keeps them aligned
     y, x   one element per row, or one row;   1   one element
     lanes  per row one vector register of partial results;   lane   one register for the tile
+    pyx, py, px, p1   one of these for each of the parts at hand, in whole blocks
 
 Sizes are symbols: `ty` and `tx` are found at run time by the tiling function of the kernel.
 """
@@ -26,7 +27,7 @@ from typing import Mapping, NamedTuple, Optional, Tuple, Union
 from tf_autofuse.kernel.nest import Nest
 from tf_autofuse.loop.ir import Dim, LoopKernel
 
-SHAPES = ("yx", "y", "x", "1", "lanes", "lane")
+SHAPES = ("yx", "y", "x", "1", "lanes", "lane", "pyx", "py", "px", "p1")
 POSITIONS = ("VECIN", "VECOUT", "VECCALC", "KEPT")
 VARIANTS = ("stream", "resident", "kept", "split", "shared")
 SPLIT_VARIANTS = ("split", "shared")
@@ -159,7 +160,7 @@ class Fill:
 @dataclass(frozen=True)
 class Accumulate:
     """Fold a tile into an accumulator: each row into its lanes, all rows into one (x) or into
-    one register (lane).
+    one register (lane); or all parts at hand into one.
 
     The tile is folded by halves first, so that rounding errors stay small. `scratch` is a buffer
     of the shape of `src` that this may destroy; there is none when the shapes are equal.
@@ -182,7 +183,7 @@ class Finish:
 
 @dataclass(frozen=True)
 class LoadPart:
-    """The tile of partial result `number` that core part `p` of the `parts` loop has stored."""
+    """The tile of partial result `number` as each of the parts at hand has stored it."""
 
     dst: str
     number: int
@@ -212,7 +213,7 @@ class Loop:
     kind `walk`: in sequence, the last axis fastest; inside `split` only over the share of the part.
     kind `hold`: not a loop: the body is run when a coordinate of `axes` is another one than when
     it ran last since the loop around it began, and its buffers keep their contents in between.
-    kind `parts`: over the parts of a split, in order.
+    kind `parts`: over the parts of a split, in order, as many at a time as buffers have room for.
     kind `core`: once on each core that has a share of the block loop inside, whose number is the
     coordinate of PARTS. What its body makes before that loop is there for all tasks.
     kind `strips`: as `core` for groups of tasks, whose number is the coordinate of PARTS, and for

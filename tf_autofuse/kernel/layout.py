@@ -5,7 +5,7 @@ inputs it has. Outputs follow one another through one queue. Everything else lie
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Dict, List, Optional, Tuple
 
 from tf_autofuse.kernel.ir import (
@@ -28,6 +28,9 @@ UNIT = 128
 LANE_BYTES = 256
 MOVED = 64
 """Columns of a tile that are gathered at a time, from blocks of 32 bytes or more."""
+
+PIECES = 384
+"""Elements that buffers of several parts have more room for than buffers of one."""
 
 MATH_SCRATCH = max(op.scratch for op in VECTOR_OPS.values())
 
@@ -97,6 +100,9 @@ def item_bits(dtype: str) -> int:
 def buffer_extent(buffer: Buffer) -> Extent:
     """The size of one buffer."""
     bits = item_bits(buffer.dtype)
+    if of_parts(buffer):
+        one = replace(buffer, shape=buffer.shape[1:])
+        return buffer_extent(one) + Extent(fixed=bits * PIECES // 8)
     if buffer.shape == "lanes":
         return Extent(lanes=1)
     if buffer.shape == "lane":
@@ -106,13 +112,18 @@ def buffer_extent(buffer: Buffer) -> Extent:
     return Extent(**{{"yx": "tile", "x": "row", "y": "column"}[buffer.shape]: bits})
 
 
+def of_parts(buffer: Buffer) -> bool:
+    """Whether a buffer holds a tile of each of several parts."""
+    return buffer.shape.startswith("p")
+
+
 def scope_loads(program: Program, steps: Tuple[Step, ...]) -> List[Step]:
     """The loads into the queue of a scope: those that stand directly in it."""
     return [step for step in steps if isinstance(step, (CopyIn, LoadPart))
             and program.buffer(step.dst).position == "VECIN"]
 
 
-_QUEUES = {"walk": "walkIn", "parts": "walkIn", "strips": "stripIn"}
+_QUEUES = {"walk": "walkIn", "parts": "partsIn", "strips": "stripIn"}
 
 
 def layout(program: Program) -> Layout:
@@ -132,7 +143,7 @@ def layout(program: Program) -> Layout:
             slab = slab + buffer_extent(program.buffer(load.dst))  # type: ignore[union-attr]
         if slab != Extent():
             old = queues[name].extent if name in queues else Extent()
-            double = loop.kind not in ("hold", "strips")
+            double = loop.kind not in ("hold", "strips", "parts")
             queues[name] = Queue(name, "VECIN", double, slab.union(old))
     out = kept = Extent()
     for buffer in program.buffers:

@@ -26,6 +26,7 @@ from tf_autofuse.kernel.ir import (
     read,
     written,
 )
+from tf_autofuse.kernel.layout import of_parts
 from tf_autofuse.kernel.vector import CASTS, ITEM_BYTES, ROUND_MODES, VECTOR_OPS
 from tf_autofuse.loop import verify as loop_verify
 from tf_autofuse.loop.ir import PARTS
@@ -149,6 +150,8 @@ class _Checker:
                 _bad(step.dst, "copy_in into %s" % self.by_name[step.dst].position)
             numbers = [step.input] if isinstance(step, CopyIn) else []
             numbers += [step.at.input] if isinstance(step, CopyIn) and step.at else []
+            if isinstance(step, LoadPart) != of_parts(self.by_name[step.dst]):
+                _bad(step.dst, "copy_in of shape %s" % self.by_name[step.dst].shape)
             for number in numbers:
                 if not 0 <= number < len(self.kernel.loop.sources):
                     _bad(step.dst, "copies unknown input %d" % number)
@@ -157,8 +160,8 @@ class _Checker:
                 _bad(step.src, "copy_out from %s" % self.by_name[step.src].position)
         elif isinstance(step, Broadcast):
             src, dst = self.by_name[step.src], self.by_name[step.dst]
-            if src.dtype != dst.dtype or src.shape == dst.shape or not (
-                    src.shape == "1" or dst.shape == "yx"):
+            wider = src.shape == "1" or dst.shape in ("yx", "p" + src.shape)
+            if src.dtype != dst.dtype or src.shape == dst.shape or not wider:
                 _bad(step.dst, "broadcast of %s %s to %s %s" % (src.dtype, src.shape, dst.dtype,
                                                                 dst.shape))
         elif isinstance(step, (Accumulate, Finish)) and (

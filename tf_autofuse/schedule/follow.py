@@ -100,22 +100,22 @@ class Follower:
         self._all(take, self._take_family)
 
     def combine(self, totals: Dict[str, str], pieces: Dict[Key, str]) -> None:
-        """A part into what the parts before it gave; `totals` are the plain reductions."""
+        """Some parts into what those before them gave; `totals` are the plain reductions."""
         b = self.builder
         if self.counts:
-            self.count = self._do("add", self.carried[COUNT], pieces[COUNT])
+            self.count = self._do("add", self.carried[COUNT], self._sum(pieces[COUNT]))
 
         def take(name: str) -> str:
-            b.scope.append(Accumulate(b.fold(name), totals[name], pieces[("plain", name)]))
+            self._fold(b.fold(name), totals[name], pieces[("plain", name)])
             return totals[name]
 
         def family(family: Family) -> None:
             follow = family.follow
-            delta = {name: self._do("sub", pieces[("reference", name)], b.home[name])
+            delta = {name: self._do("sub", *self._both(pieces, name))
                      for name in follow.references}
             moved = self._move(family, self._distance(follow, delta), pieces)
             for key, buffer in moved.items():
-                self._grow(key, buffer)
+                self._grow(key, self._sum(buffer))
 
         self._all(take, family)
 
@@ -208,13 +208,13 @@ class Follower:
         return finite
 
     def _move(self, family: Family, by: str, sums: Dict[Key, str]) -> Dict[Key, str]:
-        """The sums of a part after a move of the reference."""
+        """The sums of parts after a move of the reference."""
         moved, b = {}, self.builder
         finite = same = ""
         if family.follow.rule == "power":
             name = family.follow.references[0]
             finite, same = self._finite(by), b.new("mask", b.shape_of(by))
-            b.scope.append(Compute("eq", same, (sums[("reference", name)], b.home[name])))
+            b.scope.append(Compute("eq", same, self._both(sums, name)))
         for degree, key in family.sums:
             if family.follow.rule == "exp":
                 moved[key] = self._do("mul", sums[key], by)
@@ -224,7 +224,7 @@ class Follower:
                 power = by
                 for _ in range(1, degree):
                     power = self._do("mul", power, by)
-                power = self._do("select", same, self._fill(0.0), power)
+                power = self._do("select", same, self._fill(0.0, power), power)
                 step = self._do("select", finite, self._horner(family, degree, by, sums), power)
                 moved[key] = self._do("add", sums[key], step)
         return moved
@@ -276,15 +276,33 @@ class Follower:
 
     # Emitting
 
-    def _new(self) -> str:
-        return self.builder.new("float32", self.builder.shape(self.builder.nest.kept))
+    def _new(self, like: str = "") -> str:
+        """A buffer of the shape of `like`, or of a kept value."""
+        b = self.builder
+        return b.new("float32", b.shape_of(like) if like else b.shape(b.nest.kept))
 
-    def _fill(self, scalar) -> str:
-        buffer = self._new()
+    def _fill(self, scalar, like: str = "") -> str:
+        buffer = self._new(like)
         self.builder.scope.append(Fill(buffer, scalar))
         return buffer
 
+    def _both(self, pieces: Dict[Key, str], name: str) -> Tuple[str, str]:
+        """A reference as each of the parts knows it, and as it is now for each of them."""
+        piece = pieces[("reference", name)]
+        return piece, self.builder.operand(name, self.builder.shape_of(piece))
+
+    def _sum(self, pieces: str) -> str:
+        """The sum of what several parts have."""
+        total = self._fill(0.0)
+        self._fold("sum", total, pieces)
+        return total
+
+    def _fold(self, op: str, total: str, pieces: str) -> None:
+        """What several parts have into a total."""
+        scratch = self.builder.new(self.builder.dtype_of(pieces), self.builder.shape_of(pieces))
+        self.builder.scope.append(Accumulate(op, total, pieces, scratch))
+
     def _do(self, op: str, *sources: str, into: str = "", scalar=None) -> str:
-        dst = into or self._new()
+        dst = into or self._new(sources[-1])
         self.builder.scope.append(Compute(op, dst, sources, scalar))
         return dst

@@ -8,7 +8,8 @@ from tf_autofuse.kernel.nest import Nest
 from tf_autofuse.loop.ir import Load, LoopKernel, Map, Value
 
 MAX_HELD = 3
-"""Held scopes in a program: each takes a queue, and queues take events."""
+"""Held scopes in a program: each takes a queue, and queues take events. So do partial results of
+parts, which take the place of one."""
 
 
 class Holding:
@@ -55,7 +56,8 @@ class Holding:
         return Loop("walk", axes, holds + tuple(body))
 
     def _room(self) -> bool:
-        return len(self.tasks) + self.walks + bool(self.rows) < MAX_HELD
+        held = len(self.tasks) + self.walks + bool(self.rows)
+        return held + (self.builder.variant in SPLIT_VARIANTS) < MAX_HELD
 
     def _is_steady(self, value: Value) -> bool:
         b = self.builder

@@ -70,8 +70,9 @@ class SplitBuilder(Builder):
         value = self.by_name[name]
         total = self.accumulator(value, lanes=False)
         piece, load = self._piece(number, ("plain", name), self.dtype_of(total))
+        scratch = self.new(self.dtype_of(piece), self.shape_of(piece))
         self.scope.append(Loop("parts", (), (
-            load, Accumulate(self.fold(name), total, piece),
+            load, Accumulate(self.fold(name), total, piece, scratch),
         )))
         self.home[name] = self.mean(value, total)
 
@@ -97,7 +98,7 @@ class SplitBuilder(Builder):
             self.home[name] = self.mean(self.by_name[name], total)
 
     def _piece(self, number: int, key: Key, dtype: str) -> Tuple[str, LoadPart]:
-        piece = self.new(dtype, self.shape(self.nest.kept), "VECIN")
+        piece = self.new(dtype, "p" + self.shape(self.nest.kept), "VECIN")
         return piece, LoadPart(piece, self.numbers[number, key], self.nest.kept)
 
     def _store_parts(self, number: int, accs: Dict[str, str], follower: Follower) -> None:

@@ -206,7 +206,7 @@ def _balance(f: Form, n: Extents, cores: int, depth: int, ty: int, tx: int, r: R
         top = min(ty, ceil(n.ny, cut)) if f.y_kept else ty
         for waves in SPLIT_WAVES:
             found = _shared(f, n, cores, depth, max(1, top), tx, waves, r, variant)
-            if found is not None and (best is None or found.cost + found.cost // 8 < best.cost):
+            if found is not None and (best is None or found.cost + found.cost // 32 < best.cost):
                 best = found
     return best
 

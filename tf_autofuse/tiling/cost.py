@@ -2,7 +2,8 @@
 
 Cycles are counted in units of 1/4096. For each pipe (load, vector, store) and each scope (once per
 task, once per walked tile) the cost is linear in the tile: head, per row, per column, per element.
-For the copies the last three are bytes.
+For the copies the last three are bytes. Where parts are gathered, the last three count for each
+part, heads for as many parts as are taken at a time.
 """
 from __future__ import annotations
 
@@ -126,7 +127,7 @@ def _load(program: Program, chip: Platform, step: CopyIn) -> Tuple[Line, Line]:
 
 def _copy(program: Program, name: str, head: float) -> Line:
     buffer = program.buffer(name)
-    return _shaped(buffer.shape, head, ITEM_BYTES[buffer.dtype])
+    return _shaped(buffer.shape.lstrip("p"), head, ITEM_BYTES[buffer.dtype])
 
 
 def _shaped(shape: str, head: float, per_element: int) -> Line:
@@ -165,4 +166,4 @@ def _call(program: Program, chip: Platform, op: str, name: str) -> Line:
     """One instruction on the buffer."""
     buffer, cost = program.buffer(name), chip.cost(op)
     per_element = round(cost.per_element(ITEM_BYTES.get(buffer.dtype, 4)) * FINE)
-    return _shaped(buffer.shape, cost.head, per_element)
+    return _shaped(buffer.shape.lstrip("p"), cost.head, per_element)

@@ -1,7 +1,7 @@
 """The part of the C++ tiling function that is the same for all kernels: `tiling` in C++."""
 from __future__ import annotations
 
-from tf_autofuse.kernel.layout import LANE_BYTES, UNIT
+from tf_autofuse.kernel.layout import LANE_BYTES, PIECES, UNIT
 from tf_autofuse.tiling.cpp_kept import KEPT_SOLVERS
 from tf_autofuse.tiling.model import (
     CUTS,
@@ -11,6 +11,7 @@ from tf_autofuse.tiling.model import (
     LANES,
     MAX_ROWS,
     NARROW,
+    PIECE_BLOCK,
     ROW_CUTS,
     SPLIT_WAVES,
     STRIP_TASKS,
@@ -24,6 +25,8 @@ enum : int64_t {
   kFoldColumns = %d,   // widest tile of a column reduction
   kCuts = %d,             // tile widths tried
   kLanes = %d,           // elements of a register in row-wise costs
+  kPieces = %d,         // elements more in a buffer of several parts
+  kPieceBlock = %d,       // elements of a block of those
   kIdleShare = %d         // one in so many parts of idle time counts
 };
 static const int64_t kSplitWaves[] = {%s};  // shares of a split per core that are tried
@@ -31,7 +34,7 @@ static const int64_t kKeptCuts[] = {%s};  // cuts of a walked axis that are trie
 static const int64_t kNarrow[] = {%s};  // columns where UB is short
 static const int64_t kStripTasks[] = {%s};  // kept tiles of a group that are tried
 static const int64_t kRowCuts[] = {%s};  // tasks along a kept axis that are tried
-""" % (UNIT, LANE_BYTES * 8, MAX_ROWS, FOLD_COLUMNS, CUTS, LANES, IDLE_SHARE,
+""" % (UNIT, LANE_BYTES * 8, MAX_ROWS, FOLD_COLUMNS, CUTS, LANES, PIECES, PIECE_BLOCK, IDLE_SHARE,
        ", ".join(map(str, SPLIT_WAVES)), ", ".join(map(str, KEPT_CUTS)),
        ", ".join(map(str, NARROW)), ", ".join(map(str, STRIP_TASKS)),
        ", ".join(map(str, ROW_CUTS)))
@@ -142,13 +145,17 @@ static int64_t tiling_cost(const TilingForm& f, const TilingRates& r, int64_t ro
                            tiling_max(r.load, busy * r.l2 / 16)};
   const int64_t calls = tiling_min(rows, tiling_ceil(cols, kLanes));
   int64_t pipes[3] = {0, (f.row_wise[0] + f.row_wise[1] * walks) * calls, 0}, moved = 0;
+  const int64_t piece = tiling_max(1, (f.y_kept ? rows : 1) * (f.x_kept ? cols : 1));
+  const int64_t at_once = (tiling_up(piece, kUnit) + kPieces) / tiling_up(piece, kPieceBlock);
   const int64_t repeats[3] = {1, walks, parts};
+  const int64_t starts[3] = {1, walks, tiling_ceil(parts, at_once)};
   for (int at = 0; at < 12; ++at) {
     const int64_t* line = f.lines + 4 * at;
     const int64_t amount = line[1] * rows + line[2] * cols + line[3] * rows * cols;
     const int pipe = at < 9 ? at % 3 : 0;
-    const int64_t times = repeats[at < 9 ? at / 3 : at - 9];
-    pipes[pipe] += (line[0] + amount * rate[at < 9 ? pipe : 3]) * times;
+    const int scope = at < 9 ? at / 3 : at - 9;
+    const int64_t times = repeats[scope];
+    pipes[pipe] += line[0] * starts[scope] + amount * rate[at < 9 ? pipe : 3] * times;
     if (pipe != 1 && at < 9) moved += amount * times;
   }
   int64_t unit = pipes[0] + pipes[1] + pipes[2];
@@ -244,7 +251,7 @@ static bool tiling_balance(const TilingForm& f, const TilingExtents& n, const Ti
     const int64_t top = f.y_kept ? tiling_min(ty, tiling_ceil(n.ny, cut)) : ty;
     for (const int64_t waves : kSplitWaves) {
       if (!tiling_shared(f, n, r, cores, depth, tiling_max(1, top), tx, waves, &found)) continue;
-      if (!any || found.cost + found.cost / 8 < out->cost) *out = found;
+      if (!any || found.cost + found.cost / 32 < out->cost) *out = found;
       any = true;
     }
   }

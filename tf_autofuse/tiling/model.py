@@ -10,6 +10,9 @@ MAX_ROWS = 4095
 LANES = 64
 """Elements of a vector register that the cost of row-wise calls reckons with."""
 
+PIECE_BLOCK = 8
+"""Elements of a block of partial results that the cost of gathering them reckons with."""
+
 FOLD_COLUMNS = 1024
 """Widest tile of a column reduction: the tile must have rows enough to fold them by halves."""
 
@@ -34,7 +37,7 @@ CUTS = 5
 
 SPLIT_WAVES = (4, 2, 1)
 """Shares of a split per core that are tried. More of them leave less idle time, so that fewer must
-be cheaper by an eighth."""
+be cheaper by a thirty-second part."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,18 @@ from __future__ import annotations
 
 from typing import Optional
 
-from tf_autofuse.tiling.model import IDLE_SHARE, LANES, Extents, Form, NestTiling, Rates, ceil, up
+from tf_autofuse.kernel.layout import PIECES, UNIT
+from tf_autofuse.tiling.model import (
+    IDLE_SHARE,
+    LANES,
+    PIECE_BLOCK,
+    Extents,
+    Form,
+    NestTiling,
+    Rates,
+    ceil,
+    up,
+)
 
 
 def priced(f: Form, n: Extents, cores: int, depth: int, ty: int, tx: int, parts: int, r: Rates,
@@ -44,6 +55,8 @@ def _cost(f: Form, r: Rates, rows: int, cols: int, busy: int, most: int, walks: 
     load, store = max(r.load, shared), max(r.store, shared)
     served = max(r.load, busy * r.l2 // 16)
     calls = min(rows, ceil(cols, LANES))
+    piece = max(1, (rows if f.y_kept else 1) * (cols if f.x_kept else 1))
+    at_once = (up(piece, UNIT) + PIECES) // up(piece, PIECE_BLOCK)
     pipes, moved = [0, (f.row_wise[0] + f.row_wise[1] * walks) * calls, 0], 0
     for at in range(12):
         head, row, column, element = f.lines[4 * at:4 * at + 4]
@@ -51,7 +64,7 @@ def _cost(f: Form, r: Rates, rows: int, cols: int, busy: int, most: int, walks: 
         scope, pipe = (at // 3, at % 3) if at < 9 else (at - 9, 0)
         times = (1, walks, parts)[scope]
         rate = (load, 1, store)[pipe] if at < 9 else served
-        pipes[pipe] += (head + amount * rate) * times
+        pipes[pipe] += head * (1, walks, ceil(parts, at_once))[scope] + amount * rate * times
         moved += amount * times if pipe != 1 and at < 9 else 0
     if f.keeps and (walks > 1 or f.strips):  # only the first walk loads while it computes
         unit = pipes[0] + max(pipes[1], pipes[2])
