@@ -53,6 +53,7 @@ _COSTS_2201 = {
     "fill": Cost(17, 1.0, 1.0),  # [fit]
     "copy": Cost(13, 1.0, 1.0),  # [fit]
     "lane_reduce": Cost(33, 7.0, 7.0),  # [fit]
+    "block_reduce": Cost(18, 1.27, 7.0),  # [fit]
     "math": Cost(154, 10.0, 25.0),  # [fit], Tanh
     "long_math": Cost(458, 38.6, 89.5),  # [fit], Erf
 }
@@ -69,6 +70,7 @@ _COSTS_3510 = {
     "fill": Cost(30, 1.0, 1.0),  # [doc]
     "copy": Cost(30, 1.0, 1.0),  # [doc]
     "lane_reduce": Cost(30, 1.0, 1.0),  # [doc], single issue
+    "block_reduce": Cost(30, 1.0, 1.0),  # [doc]
     "math": Cost(60, 16.0, 32.0),  # [guess]: the sum of its parts
     "long_math": Cost(120, 40.0, 80.0),  # [guess]
 }
@@ -76,7 +78,8 @@ _CLASSES = {
     "adds": "scalar", "muls": "scalar", "maxs": "scalar", "mins": "scalar",
     "abs": "unary", "relu": "unary", "exp": "exp", "ln": "exp", "sqrt": "sqrt", "div": "div",
     "cast": "cast", "trunc": "cast", "select": "select", "selects": "select",
-    "fill": "fill", "copy": "copy", "lane_reduce": "lane_reduce",
+    "fill": "fill", "copy": "copy",
+    "lane_reduce": "lane_reduce", "block_reduce": "block_reduce",
     "tanh": "math", "sin": "math", "cos": "math", "tan": "math", "sinh": "math", "cosh": "math",
     "floor": "cast", "ceil": "cast", "round": "cast", "rint": "cast", "cut": "cast",
     "erf": "long_math", "erfc": "long_math", "asin": "long_math", "acos": "long_math",
@@ -165,7 +168,9 @@ _ROWS: Tuple[Platform, ...] = (
     Platform("Ascend910_93", npu_arch=2201, ub_bytes=184 * 1024, vector_cores=48),
     # Copies [run], [guess] for stores; SyncAll 1 us [guess]; L2 128 MB and 5.1 TB/s [doc].
     Platform("Ascend950", npu_arch=3510, ub_bytes=248 * 1024, vector_cores=64, clock_mhz=1650,
-             costs=_COSTS_3510, load=CopyCost(40, 21.0), store=CopyCost(40, 24.0), gm_rate=970.0,
+             costs=_COSTS_3510,
+             lacks=frozenset(("BlockReduce",)),  # slower than a reduction of lanes [doc]
+             load=CopyCost(40, 21.0), store=CopyCost(40, 24.0), gm_rate=970.0,
              l2_bytes=128000000, l2_rate=3090.0, first_load=1174, first_load_per_core=0,
              copy_latency=165, sync_cycles=1650),
     # Clock, cores, copy rates and L2 [doc]; rates of instructions as on 2201 [guess]; no SyncAll

@@ -8,11 +8,13 @@ from sweep.patterns import PATTERNS, case
 from tiling_samples import SHAPES, kernels
 
 from tf_autofuse.errors import ScheduleError
+from tf_autofuse.kernel.ir import Finish, walk_steps
 from tf_autofuse.kernel.layout import LANE_BYTES, UNIT, layout
 from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.platforms import PLATFORMS
 from tf_autofuse.schedule import schedule
 from tf_autofuse.tiling import extents, form, partial_results, rates, solve
+from tf_autofuse.tiling.cost import FINE
 from tf_autofuse.tiling.price import priced
 
 WORK = 128 * 1024
@@ -112,3 +114,15 @@ def test_partial_results_of_many_cores_are_combined_at_once(chip, loop, shape, m
     whole, least = (priced(g, n, cores, t.depth, t.ty, t.tx, t.parts, rates(PLATFORMS[chip]), 0)
                     for g in (f, alone))
     assert t.parts >= cores // 3 and whole.cost < most * least.cost
+
+
+@pytest.mark.parametrize("chip, blocks", [("Ascend910B", True), ("Ascend310P", True),
+                                          ("Ascend950", False)])
+def test_short_rows_are_reduced_by_blocks_where_that_is_faster(chip, blocks):
+    kernel, cores = schedule(samples.softmax("m1"), chip), PLATFORMS[chip].vector_cores
+    finishes = [step for program in kernel.programs for step in walk_steps(program.steps)
+                if isinstance(step, Finish)]
+    assert finishes and all(step.blocks == blocks for step in finishes)
+    tilings, _ = solve(kernel, samples.sizes_of(kernel.loop, 100000, 8), cores)
+    bytes_moved = 2 * 4 * 100000 * 8
+    assert tilings[0].cost / FINE < 2.5 * bytes_moved / PLATFORMS[chip].gm_rate

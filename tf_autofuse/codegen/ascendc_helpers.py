@@ -269,6 +269,28 @@ __aicore__ inline void Finish%(call)s(const AscendC::LocalTensor<T>& dst,
   }
 }
 """
+_FINISH_BLOCKS = """\
+// Reduces the register of each row to one element: its blocks, then what these gave, 8 rows at a
+// time, of which UB has no room for more than one call takes. scratch takes a block per row.
+template <typename T>
+__aicore__ inline void FinishBlocks%(call)s(const AscendC::LocalTensor<T>& dst,
+                                       const AscendC::LocalTensor<T>& acc,
+                                       const AscendC::LocalTensor<T>& scratch, uint32_t rows) {
+  constexpr uint32_t kWidth = %(repeat)d / sizeof(T);
+  constexpr uint32_t kBlock = %(block)d / sizeof(T);
+  for (uint32_t r = 0; r < rows; r += %(most)d) {
+    AscendC::BlockReduce%(word)s(scratch[r * kBlock], acc[r * kWidth], Smaller(%(most)d, rows - r),
+                            kWidth, 1, 1, 8);
+  }
+  AscendC::PipeBarrier<PIPE_V>();
+  const uint32_t whole = rows / kBlock, rest = rows %% kBlock;
+  if (whole > 0) AscendC::BlockReduce%(word)s(dst, scratch, whole, kWidth, 1, 1, 8);
+  if (rest > 0) {
+    AscendC::BlockReduce%(word)s(dst[whole * kBlock], scratch[whole * kWidth], 1, rest * kBlock,
+                            1, 1, 8);
+  }
+}
+"""
 _FINISH_HALVES = """\
 // Reduces the register of each row to one element: by halves, the last block by the scalar unit.
 template <typename T>
@@ -348,7 +370,8 @@ def print_helpers(used: Iterable[str], numbers: Dict[str, int],
     for call, word, order, scalar in _CALLS:
         fields = dict(fixed, call=call, word=word, order=order, scalar=scalar)
         for prefix, text in (("Fold", _FOLD), ("FoldRows", _FOLD_ROWS), ("FoldTile", _FOLD_TILE),
-                             ("Finish", _FINISH), ("FinishHalves", _FINISH_HALVES)):
+                             ("Finish", _FINISH), ("FinishBlocks", _FINISH_BLOCKS),
+                             ("FinishHalves", _FINISH_HALVES)):
             if prefix + call in wanted:
                 parts.append(text % fields)
     return "namespace {\n\n" + "\n".join(parts) + "\n}  // namespace\n"

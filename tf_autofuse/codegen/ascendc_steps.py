@@ -371,6 +371,13 @@ class StepPrinter:
                 self.helper("FoldRows" + call), copy, acc, src, scratch))
 
     def _finish(self, step: Finish) -> None:
+        if step.blocks:
+            kind = C_TYPES[self.buffer(step.dst).dtype]
+            blocks = self.chip.block_bytes // ITEM_BYTES[self.buffer(step.dst).dtype]
+            self.put("%s(%s, %s, %s, rows);" % (
+                self.helper("FinishBlocks" + _FOLD_CALLS[step.op]), self.name(step.dst),
+                self.name(step.src), self.scratch("column", kind, "column * %d" % blocks)))
+            return
         halves = step.op == "prod" or self.buffer(step.src).dtype == "int32" or (
             step.op != "sum" and "ORDER_ONLY_VALUE" in self.chip.lacks)
         call = ("FinishHalves" if halves else "Finish") + _FOLD_CALLS[step.op]

@@ -174,11 +174,13 @@ class Accumulate:
 
 @dataclass(frozen=True)
 class Finish:
-    """Reduce the lanes of `src` to one element per row of `dst`."""
+    """Reduce the lanes of `src` to one element per row of `dst`; `blocks`: block by block, 8 rows
+    at a time."""
 
     op: str
     dst: str
     src: str
+    blocks: bool = False
 
 
 @dataclass(frozen=True)

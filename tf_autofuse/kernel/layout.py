@@ -13,6 +13,7 @@ from tf_autofuse.kernel.ir import (
     Buffer,
     Compute,
     CopyIn,
+    Finish,
     LoadPart,
     Loop,
     Program,
@@ -202,9 +203,10 @@ def beside(program: Program, step: CopyIn) -> List[str]:
 
 
 def needs_column(program: Program) -> bool:
-    """Whether some column is spread over a tile, which takes a block per row of scratch."""
+    """Whether some column is spread over a tile, or found by blocks, which takes a block per row
+    of scratch."""
     return any(isinstance(s, Broadcast) and program.buffer(s.src).shape == "y"
-               for s in walk_steps(program.steps))
+               or isinstance(s, Finish) and s.blocks for s in walk_steps(program.steps))
 
 
 def needs_math(program: Program) -> bool:

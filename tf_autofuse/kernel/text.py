@@ -42,7 +42,7 @@ from tf_autofuse.loop.ir import LoopKernel
 from tf_autofuse.loop.text import numbered, parse_dims, parse_loop, place_name, print_loop
 from tf_autofuse.platforms import PLATFORMS
 
-CODEGEN = 8
+CODEGEN = 9
 """Raised when printers or tilings change what equal kernel IR becomes: keys must change, too."""
 
 
@@ -110,7 +110,8 @@ def _print_step(loop: LoopKernel, step: Step) -> str:
     if isinstance(step, (Accumulate, Finish)):
         word = "accumulate" if isinstance(step, Accumulate) else "finish"
         scratch = " " + step.scratch if isinstance(step, Accumulate) and step.scratch else ""
-        return "%s = %s.%s %s%s" % (step.dst, word, step.op, step.src, scratch)
+        blocks = " blocks" if isinstance(step, Finish) and step.blocks else ""
+        return "%s = %s.%s %s%s%s" % (step.dst, word, step.op, step.src, scratch, blocks)
     assert isinstance(step, Compute)
     scalar = "" if step.scalar is None else " # " + _scalar(step.scalar)
     return "%s = %s %s%s" % (step.dst, step.op, " ".join(step.srcs), scalar)
@@ -255,7 +256,7 @@ def _parse_step(line: str, number: int) -> Step:
     if kind == "accumulate":
         return Accumulate(fold, dst, names[0], "".join(names[1:]))
     if kind == "finish":
-        return Finish(fold, dst, names[0])
+        return Finish(fold, dst, names[0], "blocks" in names[1:])
     return Compute(op, dst, names, value)
 
 

@@ -315,7 +315,10 @@ class Builder:
         if self.shape_of(acc) not in ("lanes", "lane"):
             return acc
         result = self.new(self.dtype_of(acc), self.shape(value.axes))
-        self.scope.append(Finish(self.fold(value.name), result, acc))
+        op = self.fold(value.name)
+        blocks = (self.shape_of(acc) == "lanes" and self.y is not None and op != "prod"
+                  and self.dtype_of(acc) == "float32" and "BlockReduce" not in self.lacks)
+        self.scope.append(Finish(op, result, acc, blocks))
         return result
 
     def mean(self, value: Value, total: str) -> str:

@@ -20,7 +20,8 @@ REGISTER_BYTES = 256.0  # of one repeat, the unit of `Cost.rate`
 PROBES: Dict[str, str] = {
     "scalar": "adds", "unary": "abs", "binary": "add", "exp": "exp", "sqrt": "sqrt", "div": "div",
     "compare": "lt", "select": "select", "cast": "cast", "fill": "fill", "copy": "copy",
-    "lane_reduce": "lane_reduce", "math": "tanh", "long_math": "erf",
+    "lane_reduce": "lane_reduce", "block_reduce": "block_reduce", "math": "tanh",
+    "long_math": "erf",
 }
 
 Runner = Callable[[str, str, int], Optional[float]]

@@ -157,6 +157,9 @@ def _vector(program: Program, chip: Platform, step: Step) -> Tuple[Line, int]:
             return line, line.head
         return line + Line(line.head * _FOLD_LEVELS if step.scratch else 0), 0
     if isinstance(step, Finish):
+        if step.blocks:  # once for each row, and once for 8 of them
+            cost = chip.cost("block_reduce")
+            return Line(round(2 * cost.head * FINE), round(cost.rate * 9 / 8 * FINE)), 0
         cost = chip.cost("lane_reduce")
         return Line(round(cost.head * FINE), round(cost.rate * FINE)), 0
     return Line(), 0

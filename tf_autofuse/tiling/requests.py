@@ -14,6 +14,7 @@ from tf_autofuse.loop.ir import PARTS
 from tf_autofuse.loop.ops import item_bytes
 from tf_autofuse.tiling import partial_results
 from tf_autofuse.tiling.model import NestTiling
+from tf_autofuse.tiling.price import groups_of
 
 
 class Times(NamedTuple):
@@ -60,6 +61,8 @@ class _Counter:
     def _times(self, axes: Sequence[str], scope: str) -> Times:
         if scope == "rows":
             return self._held_in_walk(axes)
+        if scope == "strips":
+            return self._in_strips()
         return self._held(axes) if scope == "hold" else self._loaded(axes, scope)
 
     def _loaded(self, axes: Sequence[str], scope: str) -> Times:
@@ -70,6 +73,13 @@ class _Counter:
             walks = self._count(a for a in self.program.nest.reduced if a not in axes)
         requested = self._count(a for a in self.order if a not in axes) * walks
         return Times(requested, min(requested, per_core * max(1, -(-walks // self.t.parts))))
+
+    def _in_strips(self) -> Times:
+        """A load of a strip of columns for each group of rows."""
+        parts = self.t.parts
+        groups = groups_of(self.t.tasks, parts, self.blocks)
+        each = -(-groups * parts // self.blocks)  # strips of a core, which are neighbours
+        return Times(groups, min(groups, -(-each // parts)))
 
     def _held(self, axes: Sequence[str]) -> Times:
         """A load where the coordinates of `axes` change between tasks of a core."""
