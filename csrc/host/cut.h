@@ -33,8 +33,9 @@ enum { RUN_LANES = 8 };
 enum { SIDE_ROWS = 32 };
 
 /* Kept points beside each other, at most so many, whose pieces of memory are shorter than this, are
- * computed over as much of the first reduced axis as the second-level cache keeps for all. */
-enum { MOST_BESIDE = 32, SHORT_PIECE = 256, BESIDE_ELEMENTS = 1 << 15 };
+ * computed over as much of the first reduced axis as the second-level cache keeps for all. In the
+ * end every block joins what all blocks found: so there are not too many. */
+enum { MOST_BESIDE = 32, SHORT_PIECE = 256, BESIDE_ELEMENTS = 1 << 15, MOST_CHUNKS = 256 };
 
 struct NestShape {
   int64_t outer;  /* points of the kept axes outside the walk */
@@ -78,7 +79,7 @@ static inline void cut_nest(const NestShape& s, int32_t threads, int64_t first, 
     const int64_t fit = BESIDE_ELEMENTS / (s.beside * s.rest);
     if (s.first > fit) {
       rows = s.beside;
-      chunks = larger(chunks, ceil_div(s.first, fit));
+      chunks = larger(chunks, smaller(ceil_div(s.first, fit), MOST_CHUNKS));
     }
   }
   tile = larger(tile, 1);

@@ -42,6 +42,7 @@ def test_groups_agree_with_the_interpreter(dtype, threads):
 
 @pytest.mark.parametrize("shape, blocks", [
     ((2, 3000, 8, 8), 2 * 6),  # pieces of 512 rows
+    ((1, 10 ** 6, 8, 8), 256),  # every piece joins what all of them found
     ((2, 500, 8, 8), 1),  # the cache keeps an image
     ((2, 3000, 8, 300), 1),  # every group has lines of its own
     ((2, 3000, 100, 8), 1),  # too many groups
