@@ -126,3 +126,14 @@ def test_short_rows_are_reduced_by_blocks_where_that_is_faster(chip, blocks):
     tilings, _ = solve(kernel, samples.sizes_of(kernel.loop, 100000, 8), cores)
     bytes_moved = 2 * 4 * 100000 * 8
     assert tilings[0].cost / FINE < 2.5 * bytes_moved / PLATFORMS[chip].gm_rate
+
+
+@pytest.mark.parametrize("chip, over, shape, variant", [
+    ("Ascend910B", "m1", (8, 100000), "split"), ("Ascend910B", "m0", (4096, 768), "split"),
+    ("Ascend950", "m0", (4096, 768), "split"), ("Ascend910B", "m1", (4, 30000), "shared"),
+])
+def test_a_read_more_is_better_than_to_wait_for_all_cores_once_more(chip, over, shape, variant):
+    """Softmax of few long rows: rows that fit one core are read once all the same."""
+    kernel, cores = schedule(samples.softmax(over), chip), PLATFORMS[chip].vector_cores
+    tilings, _ = solve(kernel, samples.sizes_of(kernel.loop, *shape), cores)
+    assert kernel.variants[0][tilings[0].variant].variant == variant

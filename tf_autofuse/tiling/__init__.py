@@ -31,6 +31,7 @@ from tf_autofuse.tiling.model import (
     MAX_ROWS,
     ROW_CUTS,
     SPLIT_WAVES,
+    WAITING,
     Extents,
     Form,
     NestTiling,
@@ -105,22 +106,29 @@ def solve(kernel: Kernel, sizes: Dict[str, int], cores: int,
     tilings: List[NestTiling] = []
     sizes = dict(sizes, **{PARTS: 1})
     for programs in kernel.variants:
-        best: Optional[NestTiling] = None
-        least = 0
+        found: List[Tuple[Form, NestTiling]] = []
         for number, program in enumerate(programs if variants else programs[:1]):
             f = form(program, chip)
             solver = solve_strips if f.strips else solve_kept if f.keeps else solve_form
-            found = solver(f, extents(program, sizes), cores, chip.ub_bytes, rates(chip), number)
-            # To read inputs once is worth more than the model knows: others read them, too.
-            if found is not None and (best is None or f.reads < least
-                                      or f.reads == least and found.cost < best.cost):
-                best, least = found, f.reads
-        if best is None:
+            one = solver(f, extents(program, sizes), cores, chip.ub_bytes, rates(chip), number)
+            found += [(f, one)] if one is not None else []
+        if not found:
             raise ScheduleError("no tile of nest %d fits UB" % programs[0].number, stage="tiling")
+        best = _chosen(found)
         tilings.append(best)
         if programs[0].nest.crosses:
             sizes[PARTS] = groups_of(best.tasks, best.parts, cores)
     return tilings, max([1] + [min(cores, t.tasks * t.parts) for t in tilings])
+
+
+def _chosen(found: Sequence[Tuple[Form, NestTiling]]) -> NestTiling:
+    """The tiling to take, of programs with one."""
+    # To read inputs once is worth more than the model knows: others read them, too.
+    f, best = min(found, key=lambda item: (item[0].reads, item[1].cost))
+    cheapest = min((t for _, t in found), key=lambda t: t.cost)
+    # But where only cores that share tasks can, they wait for each other once more for it.
+    alone = any(g.reads == f.reads and not g.split for g, _ in found)
+    return cheapest if not alone and WAITING * cheapest.cost < 2 * best.cost else best
 
 
 def partial_results(kernel: Kernel, tilings: Sequence[NestTiling], blocks: int) -> int:

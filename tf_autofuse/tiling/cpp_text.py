@@ -15,6 +15,7 @@ from tf_autofuse.tiling.model import (
     ROW_CUTS,
     SPLIT_WAVES,
     STRIP_TASKS,
+    WAITING,
 )
 
 _CONSTANTS = """\
@@ -27,7 +28,8 @@ enum : int64_t {
   kLanes = %d,           // elements of a register in row-wise costs
   kPieces = %d,         // elements more in a buffer of several parts
   kPieceBlock = %d,       // elements of a block of those
-  kIdleShare = %d         // one in so many parts of idle time counts
+  kIdleShare = %d,        // one in so many parts of idle time counts
+  kWaiting = %d           // halves of the cost that reading once may cost where cores share
 };
 static const int64_t kSplitWaves[] = {%s};  // shares of a split per core that are tried
 static const int64_t kKeptCuts[] = {%s};  // cuts of a walked axis that are tried
@@ -35,7 +37,7 @@ static const int64_t kNarrow[] = {%s};  // columns where UB is short
 static const int64_t kStripTasks[] = {%s};  // kept tiles of a group that are tried
 static const int64_t kRowCuts[] = {%s};  // tasks along a kept axis that are tried
 """ % (UNIT, LANE_BYTES * 8, MAX_ROWS, FOLD_COLUMNS, CUTS, LANES, PIECES, PIECE_BLOCK, IDLE_SHARE,
-       ", ".join(map(str, SPLIT_WAVES)), ", ".join(map(str, KEPT_CUTS)),
+       WAITING, ", ".join(map(str, SPLIT_WAVES)), ", ".join(map(str, KEPT_CUTS)),
        ", ".join(map(str, NARROW)), ", ".join(map(str, STRIP_TASKS)),
        ", ".join(map(str, ROW_CUTS)))
 
@@ -289,9 +291,12 @@ static bool tiling_form(const TilingForm& f, const TilingExtents& n, const Tilin
 }
 
 """ + KEPT_SOLVERS + """
-// The variant of fewest reads and, among these, of least cost; false when none can run these sizes.
+// The variant of fewest reads and, among these, of least cost, unless cores share tasks for it and
+// another one costs much less; false when none can run these sizes.
 static bool tiling_best(const TilingForm* forms, int64_t count, const TilingRates& r,
                         const TilingExtents& n, int64_t cores, int64_t ub, TilingChoice* best) {
+  TilingChoice cheapest = {};
+  int64_t alone = 0;  // fewest reads of a program in which no cores share tasks, plus 1
   bool any = false;
   for (int64_t i = 0; i < count; ++i) {
     TilingChoice found = {};
@@ -301,7 +306,12 @@ static bool tiling_best(const TilingForm* forms, int64_t count, const TilingRate
     found.variant = i;
     const int64_t reads = forms[best->variant].reads;
     if (!any || f.reads < reads || (f.reads == reads && found.cost < best->cost)) *best = found;
+    if (!any || found.cost < cheapest.cost) cheapest = found;
+    if (!f.split && (alone == 0 || f.reads + 1 < alone)) alone = f.reads + 1;
     any = true;
+  }
+  if (any && alone != forms[best->variant].reads + 1 && kWaiting * cheapest.cost < 2 * best->cost) {
+    *best = cheapest;
   }
   return any;
 }

@@ -19,6 +19,10 @@ FOLD_COLUMNS = 1024
 IDLE_SHARE = 2
 """One in so many parts of the time of idle cores counts as cost."""
 
+WAITING = 3
+"""Halves of the cost of another program that one may cost in which only cores that share a task
+read it once."""
+
 NARROW = (UNIT // 2, UNIT // 4)
 """Columns of tiles that stay in UB where wider ones do not fit."""
 
