@@ -39,7 +39,8 @@ def random_inputs(
 
 
 def _intervals(loop: LoopKernel, sizes: Dict[str, int]) -> List[Tuple[int, int]]:
-    """Ends of all intervals: those of a join follow one another, and share its axis."""
+    """Ends of all intervals: those of a join follow one another, and share its axis. Pieces
+    of which one is missing are those of an axis without points: all is inside of them."""
     found: List[Tuple[int, int]] = []
     group: List[Inside] = []
     for value in loop.insides:
@@ -48,7 +49,7 @@ def _intervals(loop: LoopKernel, sizes: Dict[str, int]) -> List[Tuple[int, int]]
             size, count = sizes[value.axes[0]], max(2, len(group))
             found += [(size * at // count, size * (at + 1) // count) for at in range(len(group))]
             group = []
-    return found
+    return found + [(0, sizes[value.axes[0]]) for value in group]
 
 
 def _goes_on(loop: LoopKernel, value: Inside) -> bool:

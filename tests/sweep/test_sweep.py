@@ -45,6 +45,19 @@ axes m0 m1
 store out0 [m0, m1] %5
 }"""
 
+# What is left of a roll where a part of it has no points.
+PART_OF_NOTHING = """loop {
+in0: float32
+in1: float32
+out0: float32
+axes m0
+%0 = inside 0 m0 : bool
+%1 = load in0 [] moved when %0 : float32
+%2 = load in1 [] moved when %0 : float32
+%3 = select %0 %1 %2 : float32 [m0]
+store out0 [m0] %3
+}"""
+
 
 @pytest.mark.parametrize("pattern", PATTERNS[::3], ids=lambda pattern: pattern.__name__)
 def test_pattern(pattern):
@@ -121,6 +134,10 @@ def test_kernels_of_bundles(tmp_path, capsys):
     bundle(tmp_path / "ab", print_kernel(kernel))
     assert twin_sweep.main(["--bundles", str(tmp_path)]) == 0
     assert capsys.readouterr().out.count("requests") == len(twin_sweep.bundles.SIZES)
+    nothing = schedule(parse_loop(PART_OF_NOTHING), CHIP)
+    bundle(tmp_path / "ef", print_kernel(nothing))
+    assert twin_sweep.main(["--bundles", str(tmp_path)]) == 0
+    capsys.readouterr()
     bundle(tmp_path / "cd", "no kernel")
     assert twin_sweep.main(["--bundles", str(tmp_path), "--faults"]) == 1
     assert capsys.readouterr().out.count("no kernel") == 1
