@@ -161,11 +161,18 @@ AF_INLINE float math_reciprocal_grad(float y, float dy) {
   return (float)math_reciprocal_grad((double)y, (double)dy);
 }
 
+/* Sums of floats begin at -0.0, so that a single -0.0 stays what it is; several of them, or none at
+ * all, make 0.0. */
+#pragma omp declare reduction(plus : double : omp_out = omp_out + omp_in) initializer(omp_priv = -0.0)
+
+AF_INLINE double total_of(double sum, int64_t n) { return n == 1 ? sum : sum + 0.0; }
+
 /* Variances; see tf_autofuse/codegen/host_moments.py. */
 AF_INLINE double square(double x) { return x * x; }
 AF_INLINE double finite_or_zero(double x) { return x - x == 0.0 ? x : 0.0; }
 /* The squares of n distances from the mean, from those of the distances from `first`. */
 AF_INLINE double sum_of_squares(double squares, double first, double sum, int64_t n) {
+  if (n == 0) return 0.0;
   const double shift = sum / (double)n - first;
   const double total = squares - (double)n * (shift * shift);
   return total < 0.0 ? 0.0 : total;

@@ -46,6 +46,23 @@ def test_reduce_nothing(dtype):
         check_group({name: partial(REDUCE[name], axis=axis) for name in names}, [x])
 
 
+@pytest.mark.parametrize("name", ["Sum", "Mean", "Prod"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_signs_of_zero(dtype, name):
+    """TensorFlow copies a single -0.0; two or more of them, or none, are 0.0 when added up."""
+    if not has_kernel(name, dtype):
+        pytest.skip("no such kernel")
+    for axis, shapes in ((0, [(1, 5), (2, 5), (70, 5), (0, 5)]),
+                         (1, [(5, 1), (5, 2), (5, 8), (5, 70), (5, 0)]),
+                         ((0, 1), [(1, 1), (1, 2), (3, 1)])):
+        for shape in shapes:
+            x = np.zeros(shape, tf.as_dtype(dtype).as_numpy_dtype)
+            check(lambda x, axis=axis: REDUCE[name](tf.negative(x), axis=axis), [x],
+                  shapes=[[None, None]])
+    for shape in ((1, 5), (2, 5)):  # a second walk over the same rows
+        x = np.zeros(shape, tf.as_dtype(dtype).as_numpy_dtype)
+        check(lambda x: tf.square(REDUCE[name](tf.negative(x), axis=0)), [x], shapes=[[None, None]])
+
 @pytest.mark.parametrize("axis", [0, 1, None])
 @pytest.mark.parametrize("shape", [(5, 33), (1, 7), (7, 1), (0, 3), (300, 41)])
 def test_all_and_any(shape, axis):

@@ -1,6 +1,7 @@
 """Accumulators of the CPU kernels: type, start value, step and the way back to the value.
 
-Float32 sums and products accumulate in double. A maximum or minimum along the vector axis keeps
+Sums and products of floats accumulate in double. Sums of floats begin at -0.0, which leaves the
+sign of a single -0.0: TensorFlow copies what it need not add up. A maximum or minimum along the vector axis keeps
 a scalar that ignores NaN and a flag that remembers one, since that form vectorises.
 """
 from __future__ import annotations
@@ -33,7 +34,14 @@ class Accumulator:
         return "float" if dtype in NARROW_FLOATS else VALUE_TYPES[dtype]
 
     @property
+    def adds_floats(self) -> bool:
+        """Whether this adds up floats, from -0.0 on."""
+        return self.value.op in ("sum", "mean") and self.c_type == "double"
+
+    @property
     def start(self) -> str:
+        if self.adds_floats:
+            return "-0.0"
         identity = REDUCE_OPS[self.value.op].identity(self.value.dtype)
         dtype = "float32" if self.value.dtype in NARROW_FLOATS else self.value.dtype
         return "(%s)%s" % (self.c_type, constant(identity, dtype))
@@ -61,6 +69,8 @@ class Accumulator:
     @property
     def clause(self) -> str:
         """The OpenMP reduction identifier of `vector_step`."""
+        if self.adds_floats:
+            return "plus"  # csrc/host/vector_math.h
         named = {"sum": "+", "mean": "+", "prod": "*", "all": "&", "any": "|"}
         return named.get(self.value.op, self.value.op)
 
@@ -69,6 +79,8 @@ class Accumulator:
         if self.value.op == "mean" and self.value.dtype in INTS:
             kind = VALUE_TYPES[self.value.dtype]
             return "((%s)%s / (%s)larger(1, %s))" % (kind, acc, kind, count)
+        if self.adds_floats:
+            acc = "total_of(%s, %s)" % (acc, count)
         if self.value.op == "mean":
             acc = "(%s / (double)(%s))" % (acc, count)
         if self.value.dtype in NARROW_FLOATS:
