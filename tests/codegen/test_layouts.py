@@ -31,8 +31,9 @@ CASES = {
 OTHERS = {"MatrixBandPart": [((), 2), ((), 3)], "MatrixSetDiag": [((21,), None)]}
 
 
-def lowered(kind, dtype="float32"):
-    shape, params, attrs = CASES[kind]
+def lowered(kind, dtype="float32", params=None):
+    shape, usual, attrs = CASES[kind]
+    params = params or usual
     infos = {("x", 0): TensorInfo(dtype, shape)}
     for number, (dims, value) in enumerate(OTHERS.get(kind, [])):
         infos[("y%d" % number, 0)] = TensorInfo(dtype if value is None else "int64", dims, value)
@@ -51,6 +52,11 @@ def test_every_form_moves_alike(kind):
     loop, shapes = lowered(kind)
     assert not missing_instruction(loop)
     run_all(loop, shapes)
+
+
+@pytest.mark.parametrize("shift", [1, -1])
+def test_a_single_column_that_moves(shift):
+    run_all(*lowered("RollV2", params={1: (shift,), 2: (1,)}))
 
 
 @pytest.mark.parametrize("kind, dtype", [("MatrixDiag", "float16"), ("SpaceToBatchND", "bfloat16"),

@@ -34,7 +34,7 @@ from tf_autofuse.schedule.expand import MEMORY, expand, reduced_type, register_t
 from tf_autofuse.schedule.follow import Follower
 from tf_autofuse.schedule.holding import Holding
 from tf_autofuse.schedule.online import Walk, plan_walks
-from tf_autofuse.schedule.points import guards, index, inside, placed
+from tf_autofuse.schedule.points import guards, index, inside, needed_guards, placed
 from tf_autofuse.schedule.scalars import with_scalar
 
 
@@ -229,8 +229,11 @@ class Builder:
             buffer = self.new(memory or "", shape, place)
             dims = tuple(dim for dim in value.dims if at is None or dim.axis != at.axis)
             copy = CopyIn(buffer, value.input, dims, value.moved, guards(self, value), at)
+            far = apart(copy, shape, self.y, self.x)
+            if far:  # elements that are no neighbours have no guarded form
+                copy = needed_guards(self, value, copy)
             odd = copy.when or copy.at or ITEM_BYTES[memory or ""] not in (2, 4)
-            if odd and apart(copy, shape, self.y, self.x):
+            if odd and far:
                 raise ScheduleError("no vector form of a move of %s" % value.dtype,
                                     node=value.name, stage="schedule")
             self.scope.append(copy)

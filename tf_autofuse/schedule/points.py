@@ -1,10 +1,11 @@
 """Values that depend on where a point lies: coordinates, intervals, and what they guard."""
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Mapping, Optional, Tuple
 
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.ir import Compute, EdgeOf, Fill, Placed, Points
+from tf_autofuse.kernel.ir import Compute, CopyIn, EdgeOf, Fill, Placed, Points
 from tf_autofuse.loop.ir import Index, Inside, Load, Map, Value
 from tf_autofuse.schedule.expand import register_type
 
@@ -17,6 +18,13 @@ def guards(builder: Any, value: Load) -> Tuple[Tuple[int, str], ...]:
         assert isinstance(interval, Inside)
         found.append((interval.number, interval.axes[0]))
     return tuple(found)
+
+
+def needed_guards(builder: Any, value: Load, copy: CopyIn) -> CopyIn:
+    """`copy` without the intervals of axes of the tile that its buffer lacks: these only spare
+    reading what no point of a tile needs."""
+    lacks = {builder.y, builder.x} - set(value.walked)
+    return replace(copy, when=tuple(pair for pair in copy.when if pair[1] not in lacks))
 
 
 def placed(builder: Any, value: Load) -> Optional[Placed]:
