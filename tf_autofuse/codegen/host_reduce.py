@@ -1,8 +1,9 @@
 """Accumulators of the CPU kernels: type, start value, step and the way back to the value.
 
 Sums and products of floats accumulate in double. Sums of floats begin at -0.0, which leaves the
-sign of a single -0.0: TensorFlow copies what it need not add up. A maximum or minimum along the vector axis keeps
-a scalar that ignores NaN and a flag that remembers one, since that form vectorises.
+sign of a single -0.0: TensorFlow copies what it need not add up. A maximum or minimum along the
+vector axis keeps a scalar that ignores NaN and a flag that remembers one, since that form
+vectorises.
 """
 from __future__ import annotations
 
