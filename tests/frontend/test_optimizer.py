@@ -116,6 +116,18 @@ def test_an_answer_is_remembered_until_the_flags_change(plugin, monkeypatch):
     assert len(calls) == 3
 
 
+def test_large_answers_are_not_kept_beside_each_other(plugin, monkeypatch):
+    plugin(FUSE_ABS)
+    monkeypatch.setattr(optimizer, "_REMEMBERED_BYTES", 1)
+    calls = []
+    fuse = optimizer._fuse
+    monkeypatch.setattr(optimizer, "_fuse", lambda *args: calls.append(1) or fuse(*args))
+    other = dict(INFO, fetch=["z:0"])
+    for info, count in ((INFO, 1), (INFO, 1), (other, 2), (other, 2), (INFO, 3)):
+        assert optimizer.optimize(graph_def(), info) is not None
+        assert len(calls) == count
+
+
 def test_a_fused_graph_is_not_looked_at_again(plugin, monkeypatch):
     plugin(FUSE_ABS)
     fused = optimizer.optimize(graph_def(), INFO)

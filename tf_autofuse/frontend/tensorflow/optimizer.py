@@ -28,6 +28,7 @@ from tf_autofuse.report.model import RECORDER, UnfusedEntry
 from tf_autofuse.runtime import tf_op
 
 _REMEMBERED = 64  # answers kept; one is about as large as its graph
+_REMEMBERED_BYTES = 256 << 20  # of all answers, the last one always being kept
 
 _lock = ForkLock(reentrant=True)
 
@@ -37,6 +38,10 @@ class Fused(NamedTuple):
 
     nodes: List[bytes]
     functions: bytes
+
+    def size(self) -> int:
+        """Bytes of the graph."""
+        return sum(map(len, self.nodes)) + len(self.functions)
 
 
 Answer = Union[None, Fused, Exception]  # None: the graph stays; Exception: it failed
@@ -94,13 +99,19 @@ def _answer(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
     key = _digest(nodes, info)
     if key not in _answers:
         _answers[key] = _fuse_or_error(graph_def, info)
-        if len(_answers) > _REMEMBERED:
-            _answers.popitem(last=False)
+        _forget_oldest()
     _answers.move_to_end(key)
     fused = _answers[key]
     if isinstance(fused, Exception):
         raise _without_frames(fused)
     return None if fused is None else wire.join(fused.nodes, rest + fused.functions)
+
+
+def _forget_oldest() -> None:
+    total = sum(answer.size() for answer in _answers.values() if isinstance(answer, Fused))
+    while len(_answers) > 1 and (len(_answers) > _REMEMBERED or total > _REMEMBERED_BYTES):
+        _, oldest = _answers.popitem(last=False)
+        total -= oldest.size() if isinstance(oldest, Fused) else 0
 
 
 def _fuse_or_error(graph_def: bytes, info: Dict[str, Any]) -> Answer:
