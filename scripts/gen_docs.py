@@ -88,7 +88,9 @@ numbers and the quantised types; running sums of rows with more than 32 elements
 with less work; gathers from resource variables (`ResourceGather`), which read under the lock of the
 variable. float64 and unsigned integers of more than 8 bits have no vector unit: their kernels are
 for the CPU only. A chip cannot refuse a number that is no class or no index, as the CPU does: it
-gives NaN for the one and zeros for the other.
+gives NaN for the one and zeros for the other. What a cast makes of NaN, and of numbers that an
+integer type cannot hold, is the machine's, as in TensorFlow: the lowest value on x86, on a chip the
+nearest one, and 0 for NaN.
 
 **Ascend C** lists the types for which the vector core has a form (of Ascend910B; a cast is one to
 float32). `-` means that the operator runs on the CPU alone.
