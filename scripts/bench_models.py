@@ -13,6 +13,10 @@ FIELDS, VOCABULARY, EMBEDDING = 26, 10000, 16  # of the recommenders
 HISTORY = 50  # items a user has clicked on, for DIN
 
 
+def _adam() -> Any:
+    return keras.optimizers.Adam(1e-3)
+
+
 class Case(NamedTuple):
     """`batch(size)` gives model inputs and labels of the default batch `size`."""
 
@@ -20,6 +24,7 @@ class Case(NamedTuple):
     batch: Callable[[int], Tuple[Any, Any]]
     size: int
     loss: Callable[[Any, Any], Any]
+    optimizer: Callable[[], Any] = _adam
 
 
 def _random(shape: Tuple[int, ...], seed: int = 0) -> Any:
@@ -165,7 +170,7 @@ def step_of(case: Case, train: bool, weights: List[Any], jit: bool = False) -> C
     model = case.build()
     if weights:
         model.set_weights(weights)
-    optimizer = keras.optimizers.Adam(1e-3)
+    optimizer = case.optimizer()
     optimizer.build(model.trainable_variables)
 
     def forward(inputs: Any, labels: Any) -> Any:
@@ -175,7 +180,7 @@ def step_of(case: Case, train: bool, weights: List[Any], jit: bool = False) -> C
         with tf.GradientTape() as tape:
             loss = case.loss(labels, model(inputs, training=True))
         variables = model.trainable_variables
-        optimizer.apply(tape.gradient(loss, variables), variables)
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
         return loss
 
     return tf.function(training if train else forward, jit_compile=jit)

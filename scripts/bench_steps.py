@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import gc
+import importlib.util
 import json
 import math
 import os
@@ -27,6 +28,7 @@ from typing import Any, Callable, Dict, List
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MODELS = ("resnet50", "bert", "deepfm", "din")
+DEEPCTR = ("deepctr_deepfm", "deepctr_din")  # where the package is installed
 SIDES = ("tf", "ours", "xla")
 MEMORY_STEPS = 6
 # Nothing free stays in the process: neither in TensorFlow's pool nor in the C library's heap.
@@ -39,7 +41,9 @@ Row = Dict[str, Any]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `bench.py steps`."""
-    parser.add_argument("--model", nargs="*", default=list(MODELS), choices=MODELS)
+    known = MODELS + DEEPCTR
+    usual = known if importlib.util.find_spec("deepctr") else MODELS
+    parser.add_argument("--model", nargs="*", default=list(usual), choices=known)
     parser.add_argument("--mode", nargs="*", default=["forward", "train"],
                         choices=["forward", "train"])
     parser.add_argument("--rounds", type=int, default=9)
@@ -80,7 +84,9 @@ def _worker(side: str, model: str, mode: str, options: argparse.Namespace) -> Ro
     command = [sys.executable, "-W", "ignore", os.path.join(ROOT, "scripts", "bench.py"), "steps"]
     command += ["--worker", side, "--model", model, "--mode", mode]
     command += ["--rounds", str(options.rounds)] + ["--no-xla"] * options.no_xla
-    settings = {} if side == "all" else MEMORY_SETTINGS
+    settings = {} if side == "all" else dict(MEMORY_SETTINGS)
+    if model in DEEPCTR:
+        settings["TF_USE_LEGACY_KERAS"] = "1"
     done = subprocess.run(command, capture_output=True, text=True, check=False,
                           env={**os.environ, **settings})
     if done.returncode != 0:
@@ -95,10 +101,23 @@ def _fusing(on: bool) -> None:
     tf_autofuse.enable("--enable_autofuse=%s" % str(on).lower())
 
 
+def _case(model: str) -> Any:
+    if model not in DEEPCTR:
+        import bench_models
+
+        return bench_models.CASES[model]
+    try:
+        import bench_deepctr
+    except ImportError as error:
+        raise SystemExit("%s needs deepctr and tf_keras (%s): bash scripts/test.sh installs them"
+                         % (model, error)) from error
+    return bench_deepctr.CASES[model]
+
+
 def _measure(options: argparse.Namespace) -> Row:
     import bench_models
 
-    case = bench_models.CASES[options.model[0]]
+    case = _case(options.model[0])
     train = options.mode[0] == "train"
     inputs, labels = case.batch(case.size)
     weights = case.build().get_weights()
@@ -153,7 +172,7 @@ def _peak(options: argparse.Namespace) -> Row:
 
     from tf_autofuse.runtime import tf_op
 
-    side, case = options.worker, bench_models.CASES[options.model[0]]
+    side, case = options.worker, _case(options.model[0])
     inputs, labels = case.batch(case.size)
     _fusing(side == "ours")
     step = bench_models.step_of(case, options.mode[0] == "train", [], jit=side == "xla")
