@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Dict, List, Sequence, Set
 
+from tf_autofuse.codegen.host_pieces import NO_PIECES
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_walk import WalkPrinter
 from tf_autofuse.kernel.nest import Nest, Pass, levels, needed
@@ -115,6 +116,8 @@ class NestPrinter(WalkPrinter):
         rows = NestPrinter(self.loop, turned, self.number, self.means)
         rows.phases, rows.grouping, rows.room = 0, False, "SIDE_ROWS"
         rows.streamed = ()
+        if rows.pieces.axis == turned.order[-1]:
+            rows.pieces = NO_PIECES
         size = self.size[nest.inner]
         self.put("int64_t o = o0;")
         self.open("if (%s < %d && !split) {" % (size, self.few))
@@ -160,6 +163,7 @@ class NestPrinter(WalkPrinter):
             self.put("const int64_t r1 = smaller(%s, r0 + p[CUT_CHUNK]);" % first)
         self.put("const bool split = p[CUT_CHUNKS] > 1;")
         self._declare_stream()
+        self._declare_pieces()
         self._partials()
         rest = "o0"
         for axis in reversed(self.nest.outer_kept):

@@ -29,6 +29,11 @@ from tf_autofuse.loop.ir import (
 from tf_autofuse.loop.ops import NARROW_FLOATS
 
 
+def inside_test(point: str, inside: Inside) -> str:
+    """Whether a coordinate lies in the interval."""
+    return "{0} >= low{1} & {0} < high{1}".format(point, inside.number)
+
+
 class ValuePrinter:
     """Lines of one C++ function over the axes of `loop`.
 
@@ -165,7 +170,7 @@ class ValuePrinter:
             text = self._guarded(value, "in%d[%s]" % (value.input, self._load_offset(value)))
             text += " != 0" if value.dtype == "bool" and not self._is_part(value) else ""
         elif isinstance(value, Inside):
-            text = "{0} >= low{1} & {0} < high{1}".format(self.point[value.axes[0]], value.number)
+            text = inside_test(self.point[value.axes[0]], value)
         elif isinstance(value, Index):
             text = "(%s)%s" % (self.c_type(value), self.point[value.axes[0]])
         elif isinstance(value, Place):

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Dict, List, Sequence
 
+from tf_autofuse.codegen.host_pieces import PiecePrinter
 from tf_autofuse.codegen.host_reduce import Accumulator
-from tf_autofuse.codegen.host_vectors import VectorPrinter
 from tf_autofuse.kernel.nest import Nest, needed
 from tf_autofuse.loop.ir import PARTS, Const, Load, LoopKernel, Map, Place, Reduce, Value
 from tf_autofuse.loop.ops import HEAVY
@@ -25,7 +25,7 @@ SHORT_RUN = 64
 SHORT_COSTLY_RUN = 16
 
 
-class WalkPrinter(VectorPrinter):
+class WalkPrinter(PiecePrinter):
     """Prints walks over the axes inside one kept point of `nest`."""
 
     def __init__(self, loop: LoopKernel, nest: Nest, means: Dict[str, str]) -> None:

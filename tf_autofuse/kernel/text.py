@@ -42,7 +42,7 @@ from tf_autofuse.loop.ir import LoopKernel
 from tf_autofuse.loop.text import numbered, parse_dims, parse_loop, place_name, print_loop
 from tf_autofuse.platforms import PLATFORMS
 
-CODEGEN = 10
+CODEGEN = 11
 """Raised when printers or tilings change what equal kernel IR becomes: keys must change, too."""
 
 
