@@ -163,7 +163,7 @@ AF_INLINE float math_reciprocal_grad(float y, float dy) {
 
 /* Sums of floats begin at -0.0, so that a single -0.0 stays what it is; several of them, or none at
  * all, make 0.0. */
-#pragma omp declare reduction(plus : double : omp_out = omp_out + omp_in) initializer(omp_priv = -0.0)
+#pragma omp declare reduction(plus:double : omp_out = omp_out + omp_in) initializer(omp_priv = -0.0)
 
 AF_INLINE double total_of(double sum, int64_t n) { return n == 1 ? sum : sum + 0.0; }
 
