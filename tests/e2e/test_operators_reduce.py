@@ -56,6 +56,8 @@ def test_signs_of_zero(dtype, name):
                          (1, [(5, 1), (5, 2), (5, 8), (5, 70), (5, 0)]),
                          ((0, 1), [(1, 1), (1, 2), (3, 1)])):
         for shape in shapes:
+            if 0 in shape and dtype == "bfloat16":  # TensorFlow 2.6's mean of nothing is 0
+                continue
             x = np.zeros(shape, tf.as_dtype(dtype).as_numpy_dtype)
             check(lambda x, axis=axis: REDUCE[name](tf.negative(x), axis=axis), [x],
                   shapes=[[None, None]])
