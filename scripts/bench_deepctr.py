@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Tuple
 import numpy as np
 import tensorflow as tf
 import tf_keras
-from bench_models import FIELDS, HISTORY, VOCABULARY, Case
+from bench_models import FIELDS, HISTORY, VOCABULARY, Case, clicks, numbers
 from deepctr import feature_column
 from deepctr.models import DIN, DeepFM
 
@@ -37,26 +37,19 @@ def din() -> Any:
     return DIN([_sparse("user"), item, history], ["item"], att_activation="sigmoid")
 
 
-def _numbers(size: int, *shape: int) -> Any:
-    random = np.random.default_rng(len(shape))
-    return tf.constant(random.integers(1, VOCABULARY, (size,) + shape).astype("int32"))
-
-
-def _batch(size: int, inputs: Dict[str, Any]) -> Tuple[Dict[str, Any], Any]:
-    clicks = np.random.default_rng(9).integers(0, 2, (size, 1))
-    return inputs, tf.constant(clicks.astype("float32"))
+def _ids(size: int, *shape: int, seed: int = 0) -> Any:
+    return numbers(VOCABULARY, (size,) + shape, seed)
 
 
 def _rows(size: int) -> Tuple[Dict[str, Any], Any]:
-    inputs = {"field%d" % number: _numbers(size) for number in range(FIELDS)}
+    inputs = {"field%d" % number: _ids(size, seed=number) for number in range(FIELDS)}
     prices = np.random.default_rng(8).exponential(size=size)
-    return _batch(size, dict(inputs, price=tf.constant(prices.astype("float32"))))
+    return dict(inputs, price=tf.constant(prices.astype("float32"))), clicks(size)
 
 
 def _histories(size: int) -> Tuple[Dict[str, Any], Any]:
-    lengths = np.random.default_rng(7).integers(1, HISTORY + 1, size).astype("int32")
-    return _batch(size, {"user": _numbers(size), "item": _numbers(size),
-                         "hist_item": _numbers(size, HISTORY), "length": tf.constant(lengths)})
+    return {"user": _ids(size), "item": _ids(size, seed=1), "hist_item": _ids(size, HISTORY),
+            "length": numbers(HISTORY, (size,)) + 1}, clicks(size)
 
 
 def _loss(labels: Any, result: Any) -> Any:

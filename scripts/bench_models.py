@@ -31,12 +31,12 @@ def _random(shape: Tuple[int, ...], seed: int = 0) -> Any:
     return tf.constant(np.random.default_rng(seed).normal(size=shape).astype("float32"))
 
 
-def _numbers(high: int, shape: Tuple[int, ...], seed: int = 0) -> Any:
+def numbers(high: int, shape: Tuple[int, ...], seed: int = 0) -> Any:
     return tf.constant(np.random.default_rng(seed).integers(0, high, shape).astype("int32"))
 
 
-def _clicks(size: int) -> Any:
-    return tf.cast(_numbers(2, (size, 1), seed=9), tf.float32)
+def clicks(size: int) -> Any:
+    return tf.cast(numbers(2, (size, 1), seed=9), tf.float32)
 
 
 # ---- ResNet50 ------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ def resnet50() -> Any:
 
 
 def _images(size: int) -> Tuple[Any, Any]:
-    return _random((size, 96, 96, 3)), _numbers(100, (size,))
+    return _random((size, 96, 96, 3)), numbers(100, (size,))
 
 
 def _class_loss(labels: Any, result: Any) -> Any:
@@ -110,7 +110,7 @@ def deepfm() -> Any:
 
 
 def _fields(size: int) -> Tuple[Any, Any]:
-    return _numbers(VOCABULARY, (size, FIELDS)), _clicks(size)
+    return numbers(VOCABULARY, (size, FIELDS)), clicks(size)
 
 
 class Dice(layers.Layer):
@@ -146,8 +146,8 @@ def din() -> Any:
 
 
 def _histories(size: int) -> Tuple[Any, Any]:
-    past, item = _numbers(VOCABULARY, (size, HISTORY)), _numbers(VOCABULARY, (size, 1), seed=1)
-    return [past, item], _clicks(size)
+    past, item = numbers(VOCABULARY, (size, HISTORY)), numbers(VOCABULARY, (size, 1), seed=1)
+    return [past, item], clicks(size)
 
 
 def _click_loss(labels: Any, result: Any) -> Any:

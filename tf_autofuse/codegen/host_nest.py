@@ -38,8 +38,8 @@ class NestPrinter(WalkPrinter):
         may_cut = bool(nest.reduced) and phases <= MAX_PHASES and not nest.crosses
         self.phases = phases if may_cut else 0
         self.held = self._held_values()
-        reduces = any(step.reduces for step in nest.passes)
         self.places: Set[int] = set()  # stores whose memory keeps a value for the last pass
+        reduces = any(step.reduces for step in nest.passes)
         self.tiled = nest.inner_kept and (reduces or bool(self.held))
         self.room = "MAX_TILE"  # elements of an array along the kept inner axis
         self.few = self._few()

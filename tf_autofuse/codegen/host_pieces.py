@@ -37,9 +37,12 @@ def pieces_of(loop: LoopKernel, nest: Nest) -> Pieces:
         if isinstance(value, Inside):
             along.setdefault(value.axes[0], []).append(value)
     axis = max(along, key=lambda a: len(along[a]), default="")
-    found, order = along.get(axis, []), _in_order(loop)
+    found = along.get(axis, [])
+    if len(found) < MANY_PIECES:
+        return NO_PIECES
+    order = _in_order(loop)
     found.sort(key=lambda v: order.index(v.name) if v.name in order else len(order))
-    return Pieces(axis, tuple(found)) if len(found) >= MANY_PIECES else NO_PIECES
+    return Pieces(axis, tuple(found))
 
 
 def _in_order(loop: LoopKernel) -> List[str]:
