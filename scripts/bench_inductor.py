@@ -14,12 +14,9 @@ from typing import Any, Callable, Dict, List, Sequence
 
 
 class Inductor:
-    """The process under `python`; SystemExit when PyTorch cannot be imported there."""
+    """The process under `python`, which can import PyTorch."""
 
     def __init__(self, python: str, threads: int, cpu_time: bool) -> None:
-        why = why_not(python)
-        if why:
-            raise SystemExit("--inductor: %s" % why)
         command = [python, "-W", "ignore", __file__, str(threads), "cpu" if cpu_time else "wall"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                          stderr=subprocess.DEVNULL, text=True)

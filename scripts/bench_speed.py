@@ -66,11 +66,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _find_inductor(options: argparse.Namespace) -> None:
-    """Without the option PyTorch is taken where it is; SystemExit where the option is wrong."""
+    """Without the option PyTorch is taken where it is; SystemExit where it cannot be imported."""
     if options.inductor is None:
         options.inductor = sys.executable if importlib.util.find_spec("torch") else ""
-    elif bench_inductor.why_not(options.inductor):
-        raise SystemExit("--inductor: %s" % bench_inductor.why_not(options.inductor))
+    why = bench_inductor.why_not(options.inductor) if options.inductor else ""
+    if why:
+        raise SystemExit("--inductor: %s" % why)
 
 
 def _run_worker(options: argparse.Namespace, threads: int) -> List[Row]:
