@@ -38,7 +38,7 @@ AF_INLINE void narrow_lanes(const float* in, uint16_t* out) {
 }
 #endif
 
-static inline void halves_to_floats(const uint16_t* in, float* out, int64_t count) {
+AF_INLINE void halves_to_floats(const uint16_t* in, float* out, int64_t count) {
   int64_t i = 0;
 #if defined(__F16C__)
   for (; i + LANES <= count; i += LANES) widen_lanes(in + i, out + i);
@@ -46,7 +46,7 @@ static inline void halves_to_floats(const uint16_t* in, float* out, int64_t coun
   for (; i < count; ++i) out[i] = half_to_float(in[i]);
 }
 
-static inline void floats_to_halves(const float* in, uint16_t* out, int64_t count) {
+AF_INLINE void floats_to_halves(const float* in, uint16_t* out, int64_t count) {
   int64_t i = 0;
 #if defined(__F16C__)
   for (; i + LANES <= count; i += LANES) narrow_lanes(in + i, out + i);
@@ -55,19 +55,7 @@ static inline void floats_to_halves(const float* in, uint16_t* out, int64_t coun
 }
 
 /* The same for a block. */
-AF_INLINE void block_to_floats(const uint16_t* in, float* out) {
-#if defined(__F16C__)
-  for (int64_t i = 0; i < BLOCK; i += LANES) widen_lanes(in + i, out + i);
-#else
-  for (int64_t i = 0; i < BLOCK; ++i) out[i] = half_to_float(in[i]);
-#endif
-}
-AF_INLINE void block_to_halves(const float* in, uint16_t* out) {
-#if defined(__F16C__)
-  for (int64_t i = 0; i < BLOCK; i += LANES) narrow_lanes(in + i, out + i);
-#else
-  for (int64_t i = 0; i < BLOCK; ++i) out[i] = float_to_half(in[i]);
-#endif
-}
+AF_INLINE void block_to_floats(const uint16_t* in, float* out) { halves_to_floats(in, out, BLOCK); }
+AF_INLINE void block_to_halves(const float* in, uint16_t* out) { floats_to_halves(in, out, BLOCK); }
 
 #endif /* AUTOFUSE_HOST_CHUNK_H_ */
