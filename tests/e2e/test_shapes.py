@@ -119,6 +119,12 @@ def test_a_static_broadcast_beside_dims_that_turn_out_to_be_one(rows, cols):
     check(build, [x, column], [(None, None), (1, 1)])
 
 
+def test_gradient_of_a_tensor_without_elements():
+    """The ones that a gradient begins with are a constant whose shape has a 0."""
+    check(lambda x: tf.gradients(tf.exp(-tf.square(x)), x), [np.zeros((5, 0, 3), "float32")],
+          kernels=None)
+
+
 def test_gradient_of_a_mean():
     x, w = sample((16, 32), "float32", 9, False), sample((32,), "float32", 10, False)
 

@@ -147,6 +147,21 @@ def test_a_constant_that_does_not_fit_its_shape_is_named():
         import_graph(graph_def)
 
 
+def test_values_behind_the_last_element_are_not_used():
+    """TensorFlow writes ones without elements as one 1."""
+    with tf.Graph().as_default() as graph:
+        tf.constant(np.zeros((0, 3), np.float32), name="none")
+        tf.constant([1.0, 2.0], name="two")
+    graph_def = graph.as_graph_def()
+    for node in graph_def.node:
+        proto = node.attr["value"].tensor
+        proto.ClearField("tensor_content")
+        proto.float_val[:] = [1.0, 2.0, 3.0]
+    nodes = live(import_graph(graph_def)[0])
+    assert nodes["none"].get_attr("value").numpy().shape == (0, 3)
+    np.testing.assert_array_equal(nodes["two"].get_attr("value").numpy(), [1.0, 2.0])
+
+
 def test_unknown_operators_stay_opaque():
     graph_def = graph_pb2.GraphDef()
     graph_def.node.add(name="a", op="NobodyKnowsThis").attr["k"].s = b"v"

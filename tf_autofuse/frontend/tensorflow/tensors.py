@@ -35,8 +35,9 @@ _MAX_REPEATED = 1 << 25  # elements
 def tensor_value(proto: Any, node: str) -> Optional[Tensor]:
     """The value of a TensorProto; None for types that are no plain numbers (strings, resources).
 
-    A value list shorter than the shape repeats its last element, an absent one means zeros; None
-    also where that would take a few bytes to gigabytes.
+    A value list shorter than the shape repeats its last element, of a longer one the end is not
+    used (ones without elements keep their 1), an absent one means zeros; None also where that would
+    take a few bytes to gigabytes.
     Raises IRError, naming `node`, when shape and data do not fit.
     """
     dtype = ge_dtype(proto.dtype)
@@ -74,4 +75,4 @@ def _list(proto: Any, field: str, dtype: DataType, count: int) -> np.ndarray:
         return np.zeros(count, NUMPY_OF[dtype])
     if values.size < count:
         return np.concatenate([values, np.full(count - values.size, values[-1])])
-    return values
+    return values[:count]
