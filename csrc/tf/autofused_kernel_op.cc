@@ -36,8 +36,11 @@ REGISTER_OP("AutofusedKernel")
     .Attr("host_library: string")
     .Attr("host_digest: string = ''")
     .Attr("output_shapes: list(shape) = []")
+    .Attr("node_name: string = ''")
     .SetShapeFn(AutofusedKernelShape)
-    .Doc("Runs a fused kernel. `spec` says which loop axis every dimension is.");
+    .Doc(
+        "Runs a fused kernel. `spec` says which loop axis every dimension is; `node_name` is the "
+        "name of its node where it is called without one.");
 
 constexpr size_t kInlineDims = 64;
 constexpr size_t kInlineTensors = 16;
@@ -47,11 +50,12 @@ void* DataOf(const Tensor& tensor) { return const_cast<char*>(tensor.tensor_data
 class AutofusedKernelOp : public OpKernel {
  public:
   explicit AutofusedKernelOp(OpKernelConstruction* ctx) : OpKernel(ctx) {
-    std::string kernel_key, spec_text, path, digest, error;
+    std::string kernel_key, spec_text, path, digest, node_name, error;
     OP_REQUIRES_OK(ctx, ctx->GetAttr("kernel_key", &kernel_key));
     OP_REQUIRES_OK(ctx, ctx->GetAttr("spec", &spec_text));
     OP_REQUIRES_OK(ctx, ctx->GetAttr("host_library", &path));
     OP_REQUIRES_OK(ctx, ctx->GetAttr("host_digest", &digest));
+    OP_REQUIRES_OK(ctx, ctx->GetAttr("node_name", &node_name));
     OP_REQUIRES(ctx, ShapeSpec::Parse(spec_text, &spec_, &error),
                 InvalidArgument(name(), ": ", error));
     OP_REQUIRES(ctx,
@@ -66,7 +70,7 @@ class AutofusedKernelOp : public OpKernel {
     OP_REQUIRES(ctx, library_ != nullptr, InvalidArgument(name(), ": ", error));
     const auto* workers = ctx->device()->tensorflow_cpu_worker_threads();
     threads_ = workers == nullptr ? 1 : std::max(1, workers->num_threads);
-    stats_ = StatsOfNode(name(), kernel_key);
+    stats_ = StatsOfNode(node_name.empty() ? name() : node_name, kernel_key);
     for (int i = 0; i < num_outputs(); ++i) {
       reused_.push_back(library_->reused == nullptr ? -1 : library_->reused(i));
     }

@@ -3,7 +3,8 @@
 Two places are patched while installed. ``BaseSession.__init__`` is passed by every Session (also
 those of MonitoredSession, Estimator and Keras in graph mode). ``Context.config`` is what the eager
 context gives to itself, to tf.function calls, and to sessions without a config of their own;
-``Context.function_call_options`` keeps a copy of it per thread, which is made anew once.
+``Context.function_call_options`` keeps a copy of it per thread, which is made anew once. Where
+TensorFlow has ``Context.call_function``, small functions are called by way of `one_kernel`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import threading
 from typing import Any, Callable, Dict, List, Tuple
 
 from tf_autofuse import flags, log
-from tf_autofuse.frontend.tensorflow import parameters
+from tf_autofuse.frontend.tensorflow import one_kernel, parameters
 from tf_autofuse.locks import ForkLock
 from tf_autofuse.runtime import tf_op
 
@@ -63,27 +64,31 @@ def kernel_stats() -> Dict[str, Dict[str, Any]]:
 def with_optimizer(config: Any) -> Any:
     """A copy of a ConfigProto that carries NpuOptimizer exactly once, for graphs of every size.
 
-    The config itself comes back when it needs nothing, or when it disables the meta optimizer:
-    then TensorFlow runs no graph optimizer at all, which is the user's word and stays. FlagError
-    when the script gave NpuOptimizer parameters that the adapter would not take.
+    The copy has nothing new when the config disables the meta optimizer: then TensorFlow runs no
+    graph optimizer at all, which is the user's word and stays. FlagError when the script gave
+    NpuOptimizer parameters that the adapter would not take.
     """
+    copy = type(config)()
+    copy.CopyFrom(config)
+    return _extend(copy)
+
+
+def _extend(config: Any) -> Any:
+    """The config itself, as `with_optimizer` would return it."""
     rewrite = config.graph_options.rewrite_options
+    present = False
     for item in rewrite.custom_optimizers:
-        if item.name == OPTIMIZER_NAME and item.parameter_map:
-            parameters.check(item.parameter_map)
+        if item.name == OPTIMIZER_NAME:
+            present = True
+            if item.parameter_map:
+                parameters.check(item.parameter_map)
     if rewrite.disable_meta_optimizer:
         log.get_logger(__name__).info("nothing is fused: disable_meta_optimizer is set")
         return config
-    present = sum(item.name == OPTIMIZER_NAME for item in rewrite.custom_optimizers)
-    if present and rewrite.min_graph_nodes == ALL_GRAPH_SIZES:
-        return config
-    copy = type(config)()
-    copy.CopyFrom(config)
-    rewrite = copy.graph_options.rewrite_options
     rewrite.min_graph_nodes = ALL_GRAPH_SIZES
     if not present:
         rewrite.custom_optimizers.add().name = OPTIMIZER_NAME
-    return copy
+    return config
 
 
 def patch_tensorflow() -> None:
@@ -94,6 +99,9 @@ def patch_tensorflow() -> None:
     owner = context.Context
     _replace(owner, "config", _context_config(owner.__dict__["config"]))
     _replace(owner, "function_call_options", _call_options(owner.__dict__["function_call_options"]))
+    if hasattr(owner, "call_function"):
+        _replace(owner, "call_function", one_kernel.function_caller(owner.call_function))
+        _replace(owner, "remove_function", one_kernel.function_remover(owner.remove_function))
     _forget_call_options(context)
 
 
@@ -104,6 +112,7 @@ def unpatch_tensorflow() -> None:
     while _restore:
         owner, name, original = _restore.pop()
         setattr(owner, name, original)
+    one_kernel.forget_all()
     _forget_call_options(importlib.import_module("tensorflow.python.eager.context"))
 
 
@@ -126,7 +135,8 @@ def _session_init(original: Callable[..., None]) -> Callable[..., None]:
 
 def _context_config(original: property) -> property:
     def config(self: Any) -> Any:
-        return with_optimizer(original.fget(self))  # type: ignore[misc]
+        # TensorFlow makes a new config at every call, and asks for one at every call of a function.
+        return _extend(original.fget(self))  # type: ignore[misc]
 
     return property(config, original.fset, original.fdel, original.__doc__)
 

@@ -16,7 +16,7 @@ from tensorflow.core.framework import node_def_pb2
 
 from tf_autofuse import flags, log
 from tf_autofuse.errors import AutofuseError, BuildError
-from tf_autofuse.frontend.tensorflow import op_types, wire
+from tf_autofuse.frontend.tensorflow import one_kernel, op_types, wire
 from tf_autofuse.frontend.tensorflow.choice import PLAIN_PREFIX
 from tf_autofuse.frontend.tensorflow.exporter import export_graph
 from tf_autofuse.frontend.tensorflow.importer import STAGE as IMPORT_STAGE
@@ -92,9 +92,11 @@ def _code(error: Exception) -> str:
 
 def _answer(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
     nodes, rest, _ = wire.split(graph_def)
-    if str(info.get("id", "")).startswith(PLAIN_PREFIX):
+    name = str(info.get("id", ""))
+    if name.startswith(PLAIN_PREFIX):
         return None
     if not any(wire.node_op(node) in _FUSIBLE for node in nodes):
+        one_kernel.consider(name, nodes)
         return None
     key = _digest(nodes, info)
     if key not in _answers:
@@ -104,6 +106,7 @@ def _answer(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
     fused = _answers[key]
     if isinstance(fused, Exception):
         raise _without_frames(fused)
+    one_kernel.consider(name, nodes if fused is None else fused.nodes)
     return None if fused is None else wire.join(fused.nodes, rest + fused.functions)
 
 
