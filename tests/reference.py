@@ -125,7 +125,8 @@ def _run(graph, known, fetched):
         if node.type in OPS and node.type not in LOOKS_AT_BITS:
             refs = [(node.name, port) for port, readers in enumerate(node.consumers)
                     if readers or (node.name, port) in fetched]
-            known.update(zip(refs, run_operator(view.operator(node), refs, view.infos, known)))
+            if refs:
+                known.update(zip(refs, run_operator(view.operator(node), refs, view.infos, known)))
         elif node.outputs and (node.name, 0) not in known:
             tensor = graph.get_operation_by_name(node.name)
             if tensor.type != "Const":

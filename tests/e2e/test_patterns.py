@@ -79,3 +79,13 @@ def test_a_fetched_operator_of_several_outputs():
         return build(x, y)[0]
 
     check(second, [logits, labels], kernels=1, composed=True)
+
+
+def test_an_output_joins_the_loop_that_has_its_values():
+    """The scaled rows go back with a reduction over columns here, one over rows is there, too."""
+    def build(x):
+        scale = tf.math.rsqrt(tf.abs(x) + 1.0)
+        y = scale * tf.reduce_sum(scale, 0, keepdims=True) + tf.reduce_max(scale, 1, keepdims=True)
+        return tf.gradients(tf.math.rsqrt(tf.abs(y) + 1.0), x)
+
+    check(build, [sample((5, 17), "float32", 1, special=False)], kernels=None, composed=True)

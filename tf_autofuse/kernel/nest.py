@@ -8,7 +8,7 @@ needs again over the reduced axes is computed again from the inputs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, FrozenSet, Iterable, List, NamedTuple, Optional, Tuple, Union
+from typing import Dict, FrozenSet, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from tf_autofuse.errors import ScheduleError
 from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Reduce, Store, Value, unit_axis
@@ -119,9 +119,9 @@ def build_nests(loop: LoopKernel) -> Tuple[Nest, ...]:
     """Group the stores of `loop` into nests, in order of stages.
 
     Stores of one stage with the same reduced and kept axes share a nest; a store without
-    reductions joins a nest that walks exactly its axes. Raises ScheduleError when one value needs
-    reductions over different sets of axes, or needs a reduction of something that lacks a reduced
-    axis.
+    reductions joins a nest that walks exactly its axes, if possible one that has its values.
+    Raises ScheduleError when one value needs reductions over different sets of axes, or needs a
+    reduction of something that lacks a reduced axis.
     """
     groups: Dict[_Key, List[int]] = {}
     plain: List[int] = []
@@ -133,9 +133,11 @@ def build_nests(loop: LoopKernel) -> Tuple[Nest, ...]:
             groups.setdefault(key, []).append(number)
     for number in plain:
         store = loop.stores[number]
-        host = [key for key in groups
-                if set(key[0] + key[1]) == set(store.axes) and key[2] == store.stage]
-        key = host[0] if host else (_in_order(loop, store.axes), (), store.stage)
+        hosts = [key for key in groups
+                 if set(key[0] + key[1]) == set(store.axes) and key[2] == store.stage]
+        # Nests of stages have values of their own: the host is the one that has those of the store.
+        hosts.sort(key=lambda key: not _share(loop, groups[key], number))
+        key = hosts[0] if hosts else (_in_order(loop, store.axes), (), store.stage)
         groups.setdefault(key, []).append(number)
     nests = [build_nest(loop, *key, stores=stores) for key, stores in groups.items()]
     return tuple(sorted(nests, key=lambda nest: nest.stage))
@@ -143,6 +145,12 @@ def build_nests(loop: LoopKernel) -> Tuple[Nest, ...]:
 
 _Key = Tuple[Tuple[str, ...], Tuple[str, ...], int]
 """Kept axes, reduced axes, stage."""
+
+
+def _share(loop: LoopKernel, stores: Sequence[int], guest: int) -> bool:
+    """Whether a store needs a value that other ones need, too."""
+    values = {v.name for v in needed(loop, [loop.stores[n].value for n in stores])}
+    return any(v.name in values for v in needed(loop, [loop.stores[guest].value]))
 
 
 def _key(loop: LoopKernel, store: Store) -> Optional[_Key]:
