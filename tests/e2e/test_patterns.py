@@ -89,3 +89,12 @@ def test_an_output_joins_the_loop_that_has_its_values():
         return tf.gradients(tf.math.rsqrt(tf.abs(y) + 1.0), x)
 
     check(build, [sample((5, 17), "float32", 1, special=False)], kernels=None, composed=True)
+
+
+def test_many_walks_over_columns():
+    def build(x):
+        for reduce in (tf.reduce_max, tf.reduce_sum, tf.reduce_min, tf.reduce_sum):
+            x = x * 0.5 - reduce(x, axis=0, keepdims=True) / 64.0
+        return x
+
+    check(build, [sample((20, 33), "float32", 1, special=False)], composed=True)

@@ -261,15 +261,16 @@ class WalkPrinter(PiecePrinter):
         over the rows that are left."""
         row, inner = self.nest.order[depth], self.nest.inner
         low, high = self._limits(row)
-        self.put("int64_t g = %s;" % low)
-        self.open("for (; g + %d <= %s; g += %d) {" % (GROUP_ROWS, high, GROUP_ROWS))
+        group = "g%d" % self.index[reduces[0].name]
+        self.put("int64_t %s = %s;" % (group, low))
+        self.open("for (; {0} + {1} <= {2}; {0} += {1}) {{".format(group, GROUP_ROWS, high))
         self._open_loop(inner, "#pragma omp simd")
         for total in reduces:
             acc, at = Accumulator(total), self.index[total.name]
             self.put("%s t%d = acc%d[%s - x0];" % (acc.c_type, at, at, self.point[inner]))
         for number in range(GROUP_ROWS):
             self.open("{")
-            self.put("const int64_t %s = g + %d;" % (self.point[row], number))
+            self.put("const int64_t %s = %s + %d;" % (self.point[row], group, number))
             for value in lines:
                 self.define(value)
             for total in reduces:
@@ -282,7 +283,7 @@ class WalkPrinter(PiecePrinter):
             self.put("acc%d[%s - x0] = t%d;" % (at, self.point[inner], at))
         self.close()
         self.close()
-        self._open_loop(row, "", ("g", high))
+        self._open_loop(row, "", (group, high))
 
     def _accumulate(self, value: Reduce) -> None:
         acc, at = Accumulator(value), self.index[value.name]
