@@ -101,4 +101,4 @@ def test_which_results_may_go_past_the_caches(loop, streamed):
 def test_sums_along_a_row_of_halves_are_not_taken_block_by_block(dtype):
     loop = samples.reduction("m0 m1", "m1", ("sum",), dtype)
     text = text_of(loop)
-    assert "c += BLOCK" not in text and ("c += CHUNK" in text) == (dtype == "float16")
+    assert "c += BLOCK" not in text and ("s += CHUNK" in text) == (dtype == "float16")

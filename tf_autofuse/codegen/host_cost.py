@@ -10,7 +10,7 @@ from tf_autofuse.loop.ir import LoopKernel, Map, Value
 # streamed stores.
 _MAP_COST: Dict[str, float] = {
     "exp": 0.3, "rsqrt": 0.3, "log": 0.5, "sigmoid": 0.4, "expm1": 0.5, "log1p": 0.5, "elu": 0.6,
-    "tanh": 0.4, "erf": 0.7, "softplus": 1.1, "erfc": 0.9,
+    "tanh": 0.25, "erf": 0.25, "softplus": 1.1, "erfc": 0.55,
 }
 _MAP_COST.update((name, 2.5) for name in (
     "sin cos tan asin acos atan asinh acosh atanh atan2 sinh cosh selu pow xlogy xlog1py "

@@ -232,36 +232,37 @@ class ValuePrinter:
         return self.expr(self.by_name[self.loop.stores[number].value].args[0])
 
     def widen_run(self, value: Load, axis: str) -> None:
-        """A buffer with the floats of elements c to e of the load."""
-        self._widen(value, axis, "CHUNK", "halves_to_floats(%s, %s, e - c);")
+        """A buffer with the floats of elements s to e of the load."""
+        self._widen(value, axis, "CHUNK", "s", "halves_to_floats(%s, %s, e - s);")
 
     def widen_block(self, value: Load, axis: str) -> None:
         """A buffer with the floats of the block of the load that begins with element c."""
-        self._widen(value, axis, "BLOCK", "block_to_floats(%s, %s);")
+        self._widen(value, axis, "BLOCK", "c", "block_to_floats(%s, %s);")
 
-    def _widen(self, value: Load, axis: str, room: str, call: str) -> None:
+    def _widen(self, value: Load, axis: str, room: str, start: str, call: str) -> None:
         run = "run%d" % self.index[value.name]
         self.put("AF_BUFFER float %s[%s];" % (run, room))
-        start = self._from(axis, lambda: self._load_offset(value))
-        self.put(call % ("in%d + %s" % (value.input, start), run))
-        self.runs[value.name] = "%s[%s - c]" % (run, self.point[axis])
+        offset = self._from(axis, lambda: self._load_offset(value), start)
+        self.put(call % ("in%d + %s" % (value.input, offset), run))
+        self.runs[value.name] = "%s[%s - %s]" % (run, self.point[axis], start)
 
     def narrow_run(self, number: int, axis: str) -> None:
-        """Writes elements c to e of the store."""
-        self.put("floats_to_halves(packed%d, %s, e - c);" % (number, self.target(number, axis)))
+        """Writes elements s to e of the store."""
+        self.put("floats_to_halves(packed%d, %s, e - s);"
+                 % (number, self.target(number, axis, "s")))
 
-    def target(self, number: int, axis: str) -> str:
-        """The address of element c of the store."""
+    def target(self, number: int, axis: str, start: str = "c") -> str:
+        """The address of element `start` of the store."""
         store = self.loop.stores[number]
-        start = self._from(axis, lambda: self._dense(store.axes))
-        return "out%d + %s" % (store.output, start)
+        offset = self._from(axis, lambda: self._dense(store.axes), start)
+        return "out%d + %s" % (store.output, offset)
 
     def memory_type(self, number: int) -> str:
         """The C++ type of an output that is store number `number`."""
         return MEMORY_TYPES[self.loop.outputs[self.loop.stores[number].output].dtype]
 
-    def _from(self, axis: str, offset_of: Callable[[], str], start: str = "c") -> str:
-        """The offset where a chunk along `axis` begins."""
+    def _from(self, axis: str, offset_of: Callable[[], str], start: str) -> str:
+        """The offset of element `start` along `axis`."""
         point, self.point[axis] = self.point[axis], start
         offset = offset_of()
         self.point[axis] = point

@@ -6,8 +6,9 @@ read from and go to are small arrays that the compiler keeps in vector registers
 vectors can be converted and stored by instructions it does not emit itself. The rest of a row is a
 plain loop.
 
-Sums along the row do not go into blocks, long functions that wait for each other neither: there
-float16 is converted, and a function computed, for runs of some hundred elements at a time.
+Functions of whole vectors go into blocks as well. Sums along the row do not, nor do long functions
+that wait for each other or have much work around them: there float16 is converted, and a function
+computed, for runs of some hundred elements at a time.
 """
 from __future__ import annotations
 
@@ -15,9 +16,13 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from tf_autofuse.codegen.host_memory import MemoryPrinter
 from tf_autofuse.codegen.host_reduce import Accumulator
-from tf_autofuse.codegen.host_stages import staged_values
+from tf_autofuse.codegen.host_stages import lane_values, staged_values
 from tf_autofuse.kernel.nest import needed
-from tf_autofuse.loop.ir import Load, Reduce, Value
+from tf_autofuse.loop.ir import Load, Map, Reduce, Value
+
+# Values of a loop with functions of whole vectors, up to which it goes in blocks: with more a core
+# does not look ahead to the next block.
+BLOCK_VALUES = 6
 
 
 class VectorPrinter(MemoryPrinter):
@@ -35,25 +40,33 @@ class VectorPrinter(MemoryPrinter):
         values = lines.get(depth, [])
         loads = [v for v in values if isinstance(v, Load) and self.is_half_run(v, axis)]
         packed = [n for n in stores if self.is_packed(n, axis)]
-        staged = staged_values(self.loop, values, frozenset(self.known))
-        sums = self.counts_refusals or not all(self._is_array(v) for v in reduces)
-        if loads or packed or staged:
-            if staged or sums:
-                self._chunks(depth, lines, reduces, stores, loads, packed, staged)
-            else:
-                self._blocks(depth, lines, reduces, stores, loads, packed)
-        elif not sums and any(n in self.streamed for n in stores):
-            self._blocks(depth, lines, reduces, stores, [], [])
+        lanes = lane_values(values, self.rough)
+        waiting = staged_values(self.loop, values, frozenset(self.known))
+        staged = [v for v in values if v in lanes or v in waiting]
+        sums = self._sums_along(reduces)
+        many = bool(waiting) or len(values) > BLOCK_VALUES
+        if staged and (sums or many) or sums and (loads or packed):
+            self._chunks(depth, lines, reduces, stores, loads, packed, staged)
+            return
+        if lanes:
+            self.put("#if AF_HAS_LANES")
+            self._blocks(depth, lines, reduces, stores, loads, packed, lanes)
+            self.put("#else")
+        if loads or packed or not sums and any(n in self.streamed for n in stores):
+            self._blocks(depth, lines, reduces, stores, loads, packed)
         else:
             self._open_loop(axis, self._simd(reduces))
             self._level(depth, lines, reduces, stores)
             self.close()
+        if lanes:
+            self.put("#endif")
 
     def _blocks(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
-                stores: Sequence[int], loads: Sequence[Load], packed: Sequence[int]) -> None:
+                stores: Sequence[int], loads: Sequence[Load] = (), packed: Sequence[int] = (),
+                lanes: Sequence[Value] = (), limits: Optional[Tuple[str, str]] = None) -> None:
         """The loop over a row in blocks, and the plain loop for what is left of it."""
         axis = self.nest.order[depth]
-        low, high = self._limits(axis)
+        low, high = limits or self._limits(axis)
         streamed = [n for n in stores if n in self.streamed]
         test = ""
         if streamed:
@@ -61,26 +74,31 @@ class VectorPrinter(MemoryPrinter):
             test = "stream && at_block(%s)" % at
         self.open("{")
         self.put("int64_t c = %s;" % low)
-        if loads or packed:
+        if loads or packed or lanes:
             self.put("const bool past = %s;" % (test or "false"))
             self.open("for (; c + BLOCK <= %s; c += BLOCK) {" % high)
         else:
             self.open("if (%s) for (; c + BLOCK <= %s; c += BLOCK) {" % (test, high))
-        self._block(depth, lines, reduces, stores, loads, packed, streamed)
+        self._block(depth, lines, reduces, stores, loads, packed, lanes, streamed)
         self.close()
+        for value in lanes:
+            self._stage(value, axis, lines[depth], "BLOCK", ("c", high))
         # A few elements of float16 are not worth a vector loop.
         self._open_loop(axis, "" if loads or packed else self._simd(reduces), ("c", high))
         self._level(depth, lines, reduces, stores)
         self.close()
+        self._end_runs(lanes)
         self.close()
 
     def _block(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
                stores: Sequence[int], loads: Sequence[Load], packed: Sequence[int],
-               streamed: Sequence[int]) -> None:
+               lanes: Sequence[Value], streamed: Sequence[int]) -> None:
         """One block, from element c on."""
         axis = self.nest.order[depth]
         for load in loads:
             self.widen_block(load, axis)
+        for value in lanes:
+            self._stage(value, axis, lines[depth], "BLOCK", ("c", "c + BLOCK"))
         kept = sorted({*packed, *streamed})
         for number in kept:
             kind = "float" if number in packed else self.memory_type(number)
@@ -96,13 +114,12 @@ class VectorPrinter(MemoryPrinter):
             call = "%%s(block%d, %s);" % (number, self.target(number, axis))
             past, plain = ("stream_halves", "block_to_halves") if number in packed else (
                 "stream_block", "copy_block")
-            if number in streamed and (loads or packed):
+            if number in streamed and (loads or packed or lanes):
                 self.put("if (past) " + call % past)
                 self.put("else " + call % plain)
             else:
                 self.put(call % (past if number in streamed else plain))
-        for load in loads:
-            del self.runs[load.name]
+        self._end_runs([*loads, *lanes])
 
     def _chunks(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
                 stores: Sequence[int], loads: Sequence[Load], packed: Sequence[int],
@@ -110,38 +127,59 @@ class VectorPrinter(MemoryPrinter):
         """Loops over runs: float16 is converted, long functions are computed, one after another."""
         axis = self.nest.order[depth]
         low, high = self._limits(axis)
-        self.open("for (int64_t c = %s; c < %s; c += CHUNK) {" % (low, high))
-        self.put("const int64_t e = smaller(%s, c + CHUNK);" % high)
+        self.open("for (int64_t s = %s; s < %s; s += CHUNK) {" % (low, high))
+        self.put("const int64_t e = smaller(%s, s + CHUNK);" % high)
         for value in loads:
             self.widen_run(value, axis)
         for number in packed:
             self.put("AF_BUFFER float packed%d[CHUNK];" % number)
         for long in staged:
-            self._stage(long, axis, lines[depth])
-        self._open_loop(axis, self._simd(reduces), ("c", "e"))
-        self._level(depth, lines, reduces, [n for n in stores if n not in packed])
-        for number in packed:
-            self.put("packed%d[%s - c] = %s;" % (number, self.point[axis], self.unpacked(number)))
-        self.close()
+            self._stage(long, axis, lines[depth], "CHUNK", ("s", "e"))
+        streamed = any(n in self.streamed for n in stores)
+        if streamed and not packed and not self._sums_along(reduces):
+            self._blocks(depth, lines, reduces, stores, limits=("s", "e"))
+        else:
+            self._open_loop(axis, self._simd(reduces), ("s", "e"))
+            self._level(depth, lines, reduces, [n for n in stores if n not in packed])
+            for number in packed:
+                self.put("packed%d[%s - s] = %s;"
+                         % (number, self.point[axis], self.unpacked(number)))
+            self.close()
         for number in packed:
             self.narrow_run(number, axis)
-        for done in [*loads, *staged]:
-            del self.runs[done.name]
+        self._end_runs([*loads, *staged])
         self.close()
 
-    def _stage(self, value: Value, axis: str, values: Sequence[Value]) -> None:
-        """The loop of one value over a chunk, and what it leaves for the loops behind it."""
+    def _stage(self, value: Value, axis: str, values: Sequence[Value], room: str,
+               limits: Tuple[str, str]) -> None:
+        """The loop of one value over a run, and what it leaves for the loops behind it. A function
+        of whole vectors is called for its operands."""
         at = self.index[value.name]
         here = {v.name for v in values}
-        self.put("AF_BUFFER float staged%d[CHUNK];" % at)
-        self._open_loop(axis, "#pragma omp simd", ("c", "e"))
-        for each in needed(self.loop, [value.name], frozenset(self.known)):
+        called = bool(lane_values([value], self.rough))
+        wanted = value.args[0] if called else value.name
+        partial = " = {}" if room == "BLOCK" and limits[1] != "c + BLOCK" else ""
+        self.put("AF_BUFFER float staged%d[%s]%s;" % (at, room, partial))
+        self._open_loop(axis, "#pragma omp simd", limits)
+        for each in needed(self.loop, [wanted], frozenset(self.known)):
             if each.name in here:
                 self.define(each)
-        slot = "staged%d[%s - c]" % (at, self.point[axis])
-        self.put("%s = %s;" % (slot, self.var(value)))
+        slot = "staged%d[%s - %s]" % (at, self.point[axis], limits[0])
+        self.put("%s = %s;" % (slot, self.expr(wanted)))
         self.close()
+        if called:
+            assert isinstance(value, Map)
+            count = "BLOCK" if not partial and room == "BLOCK" else "%s - %s" % limits[::-1]
+            self.put("run_%s(staged%d, %s);" % (value.op, at, count))
         self.runs[value.name] = slot
+
+    def _sums_along(self, reduces: Sequence[Reduce]) -> bool:
+        """Whether the vector loop adds up what it finds."""
+        return self.counts_refusals or not all(self._is_array(v) for v in reduces)
+
+    def _end_runs(self, values: Sequence[Value]) -> None:
+        for value in values:
+            del self.runs[value.name]
 
     def _limits(self, axis: str) -> Tuple[str, str]:
         """Where the loop over an axis of the walk begins and ends in this block."""
