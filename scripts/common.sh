@@ -61,6 +61,15 @@ ensure_browser() {
     note "the tests that need it are skipped"
 }
 
+# Host kernels are tested on aarch64, too: hosts of Ascend cards often are. True where they can be.
+ensure_emulator() {
+  [[ "$(uname -m)" == x86_64 ]] || return 1
+  command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64-static >/dev/null &&
+    return 0
+  (apt_install "the cross compiler and emulator for aarch64 are missing" \
+    g++-aarch64-linux-gnu qemu-user-static)
+}
+
 # ensure_venv FOLDER PYTHON REQUIREMENT... : a virtual environment in the checkout. A stamp holds
 # the digest of the interpreter and the requirements, so that a second call does nothing.
 ensure_venv() {

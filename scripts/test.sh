@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # All tests in the environment of the quickstart, then the end-to-end tests on TensorFlow 1.15.5
-# and 2.6.5 where this machine has Python 3.7 and 3.9. Arguments go to the first pytest run.
-# Then every kernel that these tests made runs on the checking twin and on the CPU against the
+# and 2.6.5 where this machine has Python 3.7 and 3.9, and those of host kernels on an emulated
+# aarch64. Arguments go to the first pytest run. Then every kernel that these tests made runs on the checking twin and on the CPU against the
 # interpreter.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -21,7 +21,7 @@ run_pytest() {
     failed+=("$which")
 }
 
-# End-to-end tests of every TensorFlow in `older`; fails when one of them does.
+# End-to-end tests of every TensorFlow in `older`, and host kernels on aarch64; fails when one does.
 test_older() {
   local which files
   # Only the files with such tests: the others may need packages that old Pythons lack.
@@ -31,12 +31,19 @@ test_older() {
     say "End-to-end tests, $(tf_version "$which")"
     run_pytest "$which" -m e2e "${files[@]}"
   done
+  if ((emulated)); then
+    say "Host kernels on an emulated aarch64"
+    PYTHONPATH="$ROOT/tests/emulated" run_pytest latest -p emulated_host \
+      tests/codegen/test_host_{beside,doubles,functions,kernels,moments,rough,scalars,stages,streams,vectors}.py
+  fi
   ((${#failed[@]} == 0))
 }
 
 say "Environment latest"
 setup_tf latest
 ensure_browser
+emulated=1
+ensure_emulator || { emulated=0 && skipped+=("host kernels on aarch64: no emulator"); }
 older=()
 for which in tf2 tf1; do
   if ! tf_python "$which" >/dev/null; then

@@ -26,6 +26,10 @@ def extent(lines, start):
     return set(range(start + 1, end + 2))
 
 
+def target_of(tools):
+    return subprocess.check_output(list(tools.command) + ["-dumpmachine"]).decode()
+
+
 @pytest.mark.parametrize("loop", [
     SELECTED_GRADIENT, samples.abs_relu_exp("float32"), samples.softmax("m1"),
     samples.layer_norm("float32"),
@@ -43,7 +47,10 @@ def test_marked_loops_are_vector_loops(loop, tmp_path):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
     found = re.findall(r"kernel\.cc:(\d+):\d+: .*vectorized", done.stdout.decode())
     lines = text.splitlines()
-    loops = [extent(lines, i + 1) for i, line in enumerate(lines) if "omp simd" in line]
+    heads = [i + 1 for i, line in enumerate(lines) if "omp simd" in line]
+    if not target_of(tools).startswith("x86_64"):  # nothing else streams: g++ drops those loops
+        heads = [i for i in heads if "+ BLOCK" not in lines[i]]
+    loops = [extent(lines, i) for i in heads]
     assert loops
     for span in loops:
         assert span & {int(line) for line in found}, lines[min(span) - 1:max(span)]

@@ -98,9 +98,14 @@ def host_tiling(path: str, sizes: Sequence[int], threads: int = 1) -> Tiling:
     code = load_kernel(path).autofuse_tiling(
         _int64s(sizes), len(sizes), threads, ctypes.byref(tiling)
     )
+    check_tiling(code, sizes)
+    return tiling
+
+
+def check_tiling(code: int, sizes: Sequence[int]) -> None:
+    """KernelRunError where the code of autofuse_tiling says so."""
     if code != 0:
         raise KernelRunError("the kernel cannot run sizes {}: code {}".format(list(sizes), code))
-    return tiling
 
 
 def run_host(
@@ -155,7 +160,17 @@ class HostLaunch:
     def run(self) -> None:
         """All phases of the kernel; KernelRunError when it fails."""
         for phase in range(self._tiling.phases):
-            _run_phase(self._library, self._args, self._tiling, phase, self._threads)
+            check_codes(_run_phase(self._library, self._args, self._tiling, phase, self._threads))
+
+
+def check_codes(codes: Sequence[int]) -> None:
+    """KernelRunError where a code of autofuse_run says so."""
+    if DIVISION_BY_ZERO in codes:
+        raise KernelRunError("integer division by zero")
+    if OUT_OF_RANGE in codes:
+        raise KernelRunError("an index or label is outside the valid range")
+    if any(codes):
+        raise KernelRunError("a phase ended with codes {}".format(list(codes)))
 
 
 def _aligned(shape: Tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -168,8 +183,8 @@ def _aligned(shape: Tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 def _run_phase(
     library: ctypes.CDLL, args: _Args, tiling: Tiling, phase: int, threads: int
-) -> None:
-    """Run all blocks of one phase, cut into at most `threads` ranges."""
+) -> List[int]:
+    """Run all blocks of one phase, cut into at most `threads` ranges: the code of each."""
     blocks = tiling.blocks[phase]
     workers = max(1, min(threads, blocks))
     cuts = [blocks * i // workers for i in range(workers + 1)]
@@ -181,16 +196,9 @@ def _run_phase(
 
     spans = list(zip(cuts, cuts[1:]))
     if workers == 1:
-        codes = [run(span) for span in spans]
-    else:
-        with ThreadPoolExecutor(workers) as pool:
-            codes = list(pool.map(run, spans))
-    if DIVISION_BY_ZERO in codes:
-        raise KernelRunError("integer division by zero")
-    if OUT_OF_RANGE in codes:
-        raise KernelRunError("an index or label is outside the valid range")
-    if any(codes):
-        raise KernelRunError("phase {} ended with codes {}".format(phase, codes))
+        return [run(span) for span in spans]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(run, spans))
 
 
 def _int64s(values: Sequence[int]) -> "ctypes.Array[ctypes.c_int64]":
