@@ -68,3 +68,15 @@ def test_few_pieces_are_left_to_the_compiler():
     for count, many in ((5, False), (6, True)):
         (entry,) = check(lambda *x: tf.negative(tf.concat(x, 1)), tensors([(4, 33)] * count))
         assert ("walk(Piece<%d>()" % count in same_source(entry)) == many
+
+
+@pytest.mark.skipif(not MODERN, reason="the report has no folder of the kernel there")
+def test_too_many_copies_of_a_loop_are_left_to_the_compiler():
+    """The gradient of slices that lie over each other asks everywhere for all of them."""
+    def build(x):
+        joined = tf.concat([x[:, k:k + 9] * float(k + 1) for k in range(10)], 1)
+        return tf.gradients(tf.square(joined), x)
+
+    used = check(build, [sample((5, 24), "float16", 2, special=False)], kernels=None, composed=True)
+    text = "".join(map(same_source, used))
+    assert text.count("const bool") > 20 and "walk(Piece" not in text

@@ -19,6 +19,11 @@ from tf_autofuse.loop.ir import Inside, Load, LoopKernel, Map, Reduce, Value
 # outer axis take a third of the time, seven along the vector axis the same time.
 MANY_PIECES = 6
 
+# Most values of the loop, counted once for each piece: 40 plain tensors have 6000 and take 3 s to
+# compile. Slices that lie over each other, and tensors that are joined from joined ones, had 13000,
+# which took a minute instead of two seconds.
+MOST_COPIES = 8000
+
 
 class Pieces(NamedTuple):
     """Intervals of one axis; those inside of others come first."""
@@ -31,14 +36,15 @@ NO_PIECES = Pieces("", ())
 
 
 def pieces_of(loop: LoopKernel, nest: Nest) -> Pieces:
-    """The axis with the most intervals, if there are many."""
+    """The axis with the most intervals, if there are many, but not too many for the compiler."""
     along: Dict[str, List[Inside]] = {}
-    for value in needed(loop, [loop.stores[number].value for number in nest.stores]):
+    values = needed(loop, [loop.stores[number].value for number in nest.stores])
+    for value in values:
         if isinstance(value, Inside):
             along.setdefault(value.axes[0], []).append(value)
     axis = max(along, key=lambda a: len(along[a]), default="")
     found = along.get(axis, [])
-    if len(found) < MANY_PIECES:
+    if len(found) < MANY_PIECES or len(found) * len(values) > MOST_COPIES:
         return NO_PIECES
     order = _in_order(loop)
     found.sort(key=lambda v: order.index(v.name) if v.name in order else len(order))
