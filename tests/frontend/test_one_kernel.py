@@ -212,6 +212,28 @@ def test_a_function_that_is_gone_is_forgotten():
     assert name not in one_kernel._calls
 
 
+def test_a_call_that_cannot_be_made_is_the_function(ops_run):
+    function = tf.function(lambda x: tf.exp(tf.abs(x)) + 5.0)
+    concrete = function.get_concrete_function(tf.TensorSpec([5, 7]))
+    x = tf.constant(rows())
+    first = concrete(x)
+    name = concrete._inference_function.name
+    call = one_kernel._calls[name]
+    one_kernel._calls[name] = call._replace(attributes=call.attributes + ("no such attribute", 1))
+    np.testing.assert_array_equal(concrete(x), first)
+    assert ops_run[-1] == name.decode()
+
+
+def test_functions_are_remembered_in_bounds(monkeypatch):
+    monkeypatch.setattr(one_kernel, "_REMEMBERED", 2)
+    one_kernel.forget_all()
+    functions = [tf.function(lambda x, c=c: tf.exp(tf.abs(x)) * (c + 0.25)) for c in range(4)]
+    x = tf.constant(rows())
+    for function in functions * 2:
+        np.testing.assert_array_equal(function(x), function(x))
+    assert len(one_kernel._calls) == 2
+
+
 def test_threads_share_a_function():
     function = tf.function(lambda x: tf.exp(tf.abs(x) * -1.0) + 0.5)
     arrays = [rows(seed=seed) for seed in range(4)]

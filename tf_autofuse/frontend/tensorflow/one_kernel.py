@@ -12,14 +12,15 @@ import importlib
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from tensorflow.core.framework import node_def_pb2
-from tensorflow.python.framework import errors_impl
 
+from tf_autofuse import log
 from tf_autofuse.frontend.tensorflow import wire
 
 KERNEL_OP = "AutofusedKernel"
 _ARGUMENT, _RESULT = "_Arg", "_Retval"
 _ALLOWED = frozenset(op.encode() for op in (KERNEL_OP, _ARGUMENT, _RESULT))
 _MOST_NODES = 64  # a kernel with more arguments and results takes longer than the hand-over
+_REMEMBERED = 4096  # functions; bodies of loops and branches, which nobody calls, are among them
 
 
 class KernelCall(NamedTuple):
@@ -40,10 +41,12 @@ _calls: Dict[bytes, KernelCall] = {}
 def consider(function: str, nodes: Sequence[bytes]) -> None:
     """Remember what the optimized graph of a function is: its nodes are serialized NodeDefs."""
     call = _call_of(nodes) if function else None
+    name = function.encode("utf-8")
+    _calls.pop(name, None)
     if call is not None:
-        _calls[function.encode("utf-8")] = call
-    else:
-        _calls.pop(function.encode("utf-8"), None)
+        _calls[name] = call
+        if len(_calls) > _REMEMBERED:
+            _calls.pop(list(_calls)[0], None)
 
 
 def forget_all() -> None:
@@ -103,8 +106,8 @@ def function_caller(original: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 found = execute.execute(KERNEL_OP, call.outputs, inputs, call.attributes, self)
                 return [found[number] for number in call.results]
-            except errors_impl.OpError:
-                pass  # the function fails likewise, with TensorFlow's own words around the error
+            except Exception:  # the function fails likewise, with TensorFlow's own words, or works
+                log.get_logger(__name__).debug("a kernel is called by its function", exc_info=True)
         return original(self, name, tensor_inputs, num_outputs)
 
     call_function.__doc__ = original.__doc__
