@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import List, Tuple
 
 from tf_autofuse.codegen.host_cost import function_cost
+from tf_autofuse.codegen.host_rough import rough_values
+from tf_autofuse.codegen.host_stages import have_much_around, lane_values
 from tf_autofuse.codegen.host_values import ValuePrinter
 from tf_autofuse.kernel.nest import Nest, needed
 from tf_autofuse.loop.ir import Load, LoopKernel
@@ -23,13 +25,17 @@ STREAM_VALUES = 40
 def streamed_stores(loop: LoopKernel, nest: Nest) -> Tuple[int, ...]:
     """Stores whose results may go past the caches: outputs, all of one shape, that are written in
     runs along the innermost axis of the walk. Of several passes the last one finds values of
-    functions where it writes: what it writes is in the cache then."""
+    functions where it writes: what it writes is in the cache then. Stages of a loop find it there
+    too."""
     found: List[int] = []
+    rough = rough_values(loop)
     for step in nest.passes:
         values = [v for v in needed(loop, [loop.stores[n].value for n in step.stores])
                   if nest.depth(v) == len(nest.order) - 1]
         cost = function_cost(values)
         if cost >= STREAM_COST or len(values) > STREAM_VALUES or cost and len(nest.passes) > 1:
+            continue
+        if lane_values(values, rough) and have_much_around(values):
             continue
         found += [n for n in step.stores if loop.stores[n].output < len(loop.outputs)
                   and loop.stores[n].axes and not nest.beside

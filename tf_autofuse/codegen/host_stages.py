@@ -20,6 +20,10 @@ from tf_autofuse.loop.ops import REFUSING
 _LONG = frozenset("elu erf erfc exp expm1 log log1p sigmoid softplus tanh".split())
 _LANES = frozenset("erf erfc tanh".split())
 
+# Values of a loop with functions of whole vectors, up to which it goes in blocks: with more, a core
+# does not look ahead to the next block.
+_BLOCK_VALUES = 8
+
 
 def staged_values(loop: LoopKernel, values: Sequence[Value], known: FrozenSet[str]) -> List[Value]:
     """Those of the values of a vector loop that get a loop of their own, in order."""
@@ -38,6 +42,11 @@ def lane_values(values: Sequence[Value], rough: FrozenSet[str]) -> List[Value]:
         return []
     return [v for v in values if isinstance(v, Map) and v.op in _LANES and v.dtype == "float32"
             and v.name not in rough]
+
+
+def have_much_around(values: Sequence[Value]) -> bool:
+    """Whether a loop of these values with functions of whole vectors goes by stages."""
+    return sum(not isinstance(value, Const) for value in values) > _BLOCK_VALUES
 
 
 def _refuse(values: Sequence[Value]) -> bool:

@@ -16,13 +16,9 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from tf_autofuse.codegen.host_memory import MemoryPrinter
 from tf_autofuse.codegen.host_reduce import Accumulator
-from tf_autofuse.codegen.host_stages import lane_values, staged_values
+from tf_autofuse.codegen.host_stages import have_much_around, lane_values, staged_values
 from tf_autofuse.kernel.nest import needed
 from tf_autofuse.loop.ir import Load, Map, Reduce, Value
-
-# Values of a loop with functions of whole vectors, up to which it goes in blocks: with more a core
-# does not look ahead to the next block.
-BLOCK_VALUES = 6
 
 
 class VectorPrinter(MemoryPrinter):
@@ -43,9 +39,9 @@ class VectorPrinter(MemoryPrinter):
         lanes = lane_values(values, self.rough)
         waiting = staged_values(self.loop, values, frozenset(self.known))
         staged = [v for v in values if v in lanes or v in waiting]
-        sums = self._sums_along(reduces)
-        many = bool(waiting) or len(values) > BLOCK_VALUES
-        if staged and (sums or many) or sums and (loads or packed):
+        sums = self.counts_refusals or not all(self._is_array(v) for v in reduces)
+        long = bool(waiting) or have_much_around(values)
+        if staged and (sums or long) or sums and (loads or packed):
             self._chunks(depth, lines, reduces, stores, loads, packed, staged)
             return
         if lanes:
@@ -62,11 +58,11 @@ class VectorPrinter(MemoryPrinter):
             self.put("#endif")
 
     def _blocks(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
-                stores: Sequence[int], loads: Sequence[Load] = (), packed: Sequence[int] = (),
-                lanes: Sequence[Value] = (), limits: Optional[Tuple[str, str]] = None) -> None:
+                stores: Sequence[int], loads: Sequence[Load], packed: Sequence[int],
+                lanes: Sequence[Value] = ()) -> None:
         """The loop over a row in blocks, and the plain loop for what is left of it."""
         axis = self.nest.order[depth]
-        low, high = limits or self._limits(axis)
+        low, high = self._limits(axis)
         streamed = [n for n in stores if n in self.streamed]
         test = ""
         if streamed:
@@ -135,16 +131,11 @@ class VectorPrinter(MemoryPrinter):
             self.put("AF_BUFFER float packed%d[CHUNK];" % number)
         for long in staged:
             self._stage(long, axis, lines[depth], "CHUNK", ("s", "e"))
-        streamed = any(n in self.streamed for n in stores)
-        if streamed and not packed and not self._sums_along(reduces):
-            self._blocks(depth, lines, reduces, stores, limits=("s", "e"))
-        else:
-            self._open_loop(axis, self._simd(reduces), ("s", "e"))
-            self._level(depth, lines, reduces, [n for n in stores if n not in packed])
-            for number in packed:
-                self.put("packed%d[%s - s] = %s;"
-                         % (number, self.point[axis], self.unpacked(number)))
-            self.close()
+        self._open_loop(axis, self._simd(reduces), ("s", "e"))
+        self._level(depth, lines, reduces, [n for n in stores if n not in packed])
+        for number in packed:
+            self.put("packed%d[%s - s] = %s;" % (number, self.point[axis], self.unpacked(number)))
+        self.close()
         for number in packed:
             self.narrow_run(number, axis)
         self._end_runs([*loads, *staged])
@@ -172,10 +163,6 @@ class VectorPrinter(MemoryPrinter):
             count = "BLOCK" if not partial and room == "BLOCK" else "%s - %s" % limits[::-1]
             self.put("run_%s(staged%d, %s);" % (value.op, at, count))
         self.runs[value.name] = slot
-
-    def _sums_along(self, reduces: Sequence[Reduce]) -> bool:
-        """Whether the vector loop adds up what it finds."""
-        return self.counts_refusals or not all(self._is_array(v) for v in reduces)
 
     def _end_runs(self, values: Sequence[Value]) -> None:
         for value in values:
