@@ -115,6 +115,23 @@ static inline void bring(const In* in, Out* out, int64_t count) {
   }
 }
 
+/* How many rows of `row` elements are walked as one, so that memory is read in long runs: as many
+ * as fill half a tile, whose accumulators stay in the first-level cache, if a tile has whole rows,
+ * but at most a sixteenth of all. */
+static inline int64_t joined_rows(int64_t span, int64_t row, int64_t rows) {
+  return span != row || span <= 0 ? 1 : larger(1, smaller(MAX_TILE / 2 / span, rows / 16));
+}
+
+/* Makes `times` copies of the first `span` elements behind each other. */
+template <typename T>
+static inline void repeat(T* array, int64_t span, int64_t times) {
+  for (int64_t done = span; done < span * times;) {
+    const int64_t count = smaller(done, span * times - done);
+    __builtin_memcpy(array + done, array, count * (int64_t)sizeof(T));
+    done += count;
+  }
+}
+
 /* Blocks of a nest in a phase; `phases` as in NestShape. */
 static inline int64_t blocks_in(const int64_t* p, int32_t phase, int32_t phases) {
   const int64_t at = phase - p[CUT_FIRST];

@@ -1,23 +1,17 @@
 """The loops of one walk of a nest: the innermost one is a vector loop.
 
-Accumulators along a kept vector axis are arrays with one element per point of a tile. Rows go into
-them in groups, so that an accumulator is loaded and stored once for several rows. Short runs along
-a reduced vector axis go into lanes that are added up when the walk ends: a sum across a vector
-costs more than the run.
+Short runs along a reduced vector axis go into lanes that are added up when the walk ends: a sum
+across a vector costs more than the run.
 """
 from __future__ import annotations
 
 from typing import Dict, List, Sequence
 
-from tf_autofuse.codegen.host_pieces import PiecePrinter
+from tf_autofuse.codegen.host_groups import GroupPrinter
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.kernel.nest import Nest, needed
 from tf_autofuse.loop.ir import PARTS, Const, Load, LoopKernel, Map, Place, Reduce, Value
 from tf_autofuse.loop.ops import HEAVY
-
-# Rows that go into the accumulators of a tile together, when a row is at most that many values.
-GROUP_ROWS = 8
-GROUP_VALUES = 6
 
 # Below how many elements a reduced run is short, and where it has costly math: that gains more from
 # the longer vectors of the other form.
@@ -25,16 +19,13 @@ SHORT_RUN = 64
 SHORT_COSTLY_RUN = 16
 
 
-class WalkPrinter(PiecePrinter):
+class WalkPrinter(GroupPrinter):
     """Prints walks over the axes inside one kept point of `nest`."""
 
     def __init__(self, loop: LoopKernel, nest: Nest, means: Dict[str, str]) -> None:
-        super().__init__(loop, nest)
-        self.means = means  # variances, with their means
-        self.outer = len(nest.outer_kept)
+        super().__init__(loop, nest, means)
         self.parked: Dict[str, int] = {}  # values that are written to the place of a later store
         self.few = 0  # rows of fewer elements do not come to the walk one by one
-        self.grouping = True  # whether rows may go into accumulators in groups
         self.crosses: Sequence[int] = ()  # stores of partial results that the walk goes on with
         self.lane = ""  # the subscript of the lane that the current loop adds to
 
@@ -61,9 +52,16 @@ class WalkPrinter(PiecePrinter):
     def _long_walk(self, deepest: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
                    stores: Sequence[int]) -> None:
         """The loops of a walk down to `deepest`, where the vector loop is."""
+        before, bound = deepest - 1, dict(self.bound)
+        grouped = self._is_grouped(before, lines, reduces, stores)
+        joined = grouped and self._begin_groups(before, lines[deepest], reduces)
+        if joined:
+            row = self.nest.order[before]
+            lines = dict(lines)
+            lines[deepest] = [v for v in lines[deepest] if row in v.axes]
         for depth in range(self.outer, deepest):
-            if depth == deepest - 1 and self._is_grouped(depth, lines, reduces, stores):
-                self._grouped(depth, lines[deepest], reduces)
+            if depth == before and grouped:
+                self._grouped(depth, lines[deepest], reduces, joined)
             else:
                 self._open_loop(self.nest.order[depth])
             self._level(depth, lines, reduces, stores)
@@ -71,6 +69,10 @@ class WalkPrinter(PiecePrinter):
             self._vector_loop(deepest, lines, reduces, stores)
         for _ in range(self.outer, deepest):
             self.close()
+        if joined:
+            self._end_groups(reduces)
+            self.stretch.pop(self.nest.inner)
+            self.bound = bound
 
     def _short_run(self, deepest: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
                    stores: Sequence[int]) -> int:
@@ -247,44 +249,6 @@ class WalkPrinter(PiecePrinter):
         for _ in range(3):
             self.close()
 
-    def _is_grouped(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
-                    stores: Sequence[int]) -> bool:
-        """Whether several rows can be added to the accumulators of a tile in one go."""
-        return (self.grouping and bool(reduces) and not stores and not lines.get(depth)
-                and self.nest.order[depth] in self.nest.reduced
-                and all(self._is_array(v) for v in reduces)
-                and all(self.nest.depth(self.by_name[v.operand]) == depth + 1 for v in reduces)
-                and len(lines.get(depth + 1, ())) <= GROUP_VALUES)
-
-    def _grouped(self, depth: int, lines: List[Value], reduces: Sequence[Reduce]) -> None:
-        """Rows in groups, each accumulator loaded and stored once for a group; then opens the loop
-        over the rows that are left."""
-        row, inner = self.nest.order[depth], self.nest.inner
-        low, high = self._limits(row)
-        group = "g%d" % self.index[reduces[0].name]
-        self.put("int64_t %s = %s;" % (group, low))
-        self.open("for (; {0} + {1} <= {2}; {0} += {1}) {{".format(group, GROUP_ROWS, high))
-        self._open_loop(inner, "#pragma omp simd")
-        for total in reduces:
-            acc, at = Accumulator(total), self.index[total.name]
-            self.put("%s t%d = acc%d[%s - x0];" % (acc.c_type, at, at, self.point[inner]))
-        for number in range(GROUP_ROWS):
-            self.open("{")
-            self.put("const int64_t %s = %s + %d;" % (self.point[row], group, number))
-            for value in lines:
-                self.define(value)
-            for total in reduces:
-                acc, at = Accumulator(total), self.index[total.name]
-                other = self._operand(total)
-                self.put("t%d = %s;" % (at, acc.combine("t%d" % at, other)))
-            self.close()
-        for total in reduces:
-            at = self.index[total.name]
-            self.put("acc%d[%s - x0] = t%d;" % (at, self.point[inner], at))
-        self.close()
-        self.close()
-        self._open_loop(row, "", (group, high))
-
     def _accumulate(self, value: Reduce) -> None:
         acc, at = Accumulator(value), self.index[value.name]
         other = self._operand(value)
@@ -318,14 +282,6 @@ class WalkPrinter(PiecePrinter):
         acc, slot = Accumulator(value), self.place(number)
         other = acc.operand(self.wide(value.operand))
         self.put("%s = %s;" % (slot, acc.combine(slot, other)))
-
-    def _operand(self, value: Reduce) -> str:
-        """What is added to the accumulator at the current point."""
-        text = Accumulator(value).operand(self.wide(value.operand))
-        if value.name not in self.means:
-            return text
-        at = "[%s - x0]" % self.point[self.nest.inner] if self._is_array(value) else ""
-        return "square(%s - first%d%s)" % (text, self.index[value.name], at)
 
     def _reduction(self, name: str) -> Reduce:
         value = self.by_name[name]
