@@ -7,23 +7,16 @@ later phase starts by joining the partial results of all chunks.
 """
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Dict, List, Sequence, Set
 
-from tf_autofuse.codegen.host_pieces import NO_PIECES
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_walk import WalkPrinter
 from tf_autofuse.kernel.nest import Nest, Pass, levels, needed
 from tf_autofuse.loop.functions import REAL_FUNCTIONS
-from tf_autofuse.loop.ir import PARTS, LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import HEAVY
 
 MAX_PHASES = 4
-
-# Rows below this size are computed side by side, and those with costly math or with a maximum,
-# which looks for NaN in every lane.
-FEW = 9
-FEW_COSTLY = 16
 
 
 class NestPrinter(WalkPrinter):
@@ -42,7 +35,6 @@ class NestPrinter(WalkPrinter):
         reduces = any(step.reduces for step in nest.passes)
         self.tiled = nest.inner_kept and (reduces or bool(self.held))
         self.room = "MAX_TILE"  # elements of an array along the kept inner axis
-        self.few = self._few()
 
     def _held_values(self) -> List[Value]:
         """Costly values along the kept inner axis alone: every row uses them, so a block computes
@@ -85,10 +77,8 @@ class NestPrinter(WalkPrinter):
         self._begin_parts()
         if self.phases:
             self._bring()
-        if self.few:
-            self._rows_side_by_side()
-        self.open("for (%s; o < o1; ++o%s) {" % ("" if self.few else "int64_t o = o0",
-                                                 self._advance()))
+        start = "" if self._many_rows() else "int64_t o = o0"
+        self.open("for (%s; o < o1; ++o%s) {" % (start, self._advance()))
         self._passes()
         self.close()
         self._end_stream()
@@ -99,40 +89,9 @@ class NestPrinter(WalkPrinter):
         for number, step in enumerate(self.nest.passes):
             self._pass(number, step)
 
-    def _few(self) -> int:
-        """Below how many elements rows are computed side by side; 0 for never."""
-        nest = self.nest
-        if len(nest.kept) != 1 or nest.inner_kept or nest.reduced != (nest.inner,) or nest.crosses:
-            return 0
-        reduces = [self._reduction(name) for step in nest.passes for name in step.reduces]
-        values = needed(self.loop, [value.operand for value in reduces])
-        dear = self._is_costly(values) or any(Accumulator(value).needs_flag for value in reduces)
-        return FEW_COSTLY if dear else FEW
-
-    def _rows_side_by_side(self) -> None:
-        """Rows of a few elements go through the nest many at a time, one in each lane."""
-        nest = self.nest
-        turned = replace(nest, axes=nest.reduced + nest.kept)
-        rows = NestPrinter(self.loop, turned, self.number, self.means)
-        rows.phases, rows.grouping, rows.room = 0, False, "SIDE_ROWS"
-        rows.streamed = ()
-        if rows.pieces.axis == turned.order[-1]:
-            rows.pieces = NO_PIECES
-        size = self.size[nest.inner]
-        self.put("int64_t o = o0;")
-        self.open("if (%s < %d && !split) {" % (size, self.few))
-        self.open("for (; o + SIDE_ROWS <= o1; o += SIDE_ROWS) {")
-        rows.indent = self.indent
-        rows.put("const int64_t x0 = o, x1 = o + SIDE_ROWS;")
-        rows._turn_rows(size)
-        rows._passes()
-        for number in sorted(rows.columns):
-            rows.put("turn_columns(turned_out%d, %s, out%d + o * %s);"
-                     % (number, size, self.loop.stores[number].output, size))
-        self.lines += rows.lines
-        self.close()
-        self.put("%s = o;" % self.point[nest.kept[0]])
-        self.close()
+    def _many_rows(self) -> bool:
+        """Prints loops that take many rows at a time, if there are any: `o` is behind them then."""
+        return False
 
     # The frame: which part of the nest a block is
 
@@ -329,7 +288,7 @@ class NestPrinter(WalkPrinter):
         """Make the finished reduction usable as a value."""
         acc, at = Accumulator(value), self.index[value.name]
         self.known.add(value.name)
-        count = " * ".join(self.size[axis] for axis in value.counted or value.over)
+        count = " * ".join(self.size[axis] for axis in self._counted(value))
         slot = "acc%d"
         if self._is_array(value):
             slot = "acc%%d[%s - x0]" % self.point[self.nest.inner]
@@ -347,6 +306,16 @@ class NestPrinter(WalkPrinter):
             self.bound[value.name] = result
         else:
             self.put("const %s %s = %s;" % (self.c_type(value), self.var(value), result))
+
+    def _counted(self, value: Reduce) -> Sequence[str]:
+        """The axes of all points that were accumulated: partial results have those of theirs."""
+        load = self.by_name[value.operand]
+        for store in self.loop.stores if self._is_part(load) else ():
+            part = self.by_name[store.value]
+            if isinstance(load, Load) and isinstance(part, Reduce) and part.partial and (
+                    store.output - len(self.loop.outputs) == load.input - len(self.loop.inputs)):
+                return part.over
+        return value.counted or value.over
 
     def _after(self, number: int, step: Pass) -> None:
         """Values of the kept domain that the finished reductions allow, and their stores."""

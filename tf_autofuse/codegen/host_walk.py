@@ -10,7 +10,7 @@ from typing import Dict, List, Sequence
 from tf_autofuse.codegen.host_groups import GroupPrinter
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.kernel.nest import Nest, needed
-from tf_autofuse.loop.ir import PARTS, Const, Load, LoopKernel, Map, Place, Reduce, Value
+from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Place, Reduce, Value
 from tf_autofuse.loop.ops import HEAVY
 
 # Below how many elements a reduced run is short, and where it has costly math: that gains more from
@@ -152,64 +152,6 @@ class WalkPrinter(GroupPrinter):
         self.put("acc%d = %s;" % (at, acc.vector_step("acc%d" % at, "lane%d[0]" % at)))
         if acc.needs_flag:
             self.put("nan%d |= lane_nan%d[0];" % (at, at))
-
-    def _turn_rows(self, size: str) -> None:
-        """Rows of this block, turned; and room for results that are turned back."""
-        kept, inner = self.nest.kept[0], self.nest.reduced[0]
-        slot = "[%s * SIDE_ROWS + %s - x0]" % (self.point[inner], self.point[kept])
-        stores = [n for step in self.nest.passes for n in step.stores]
-        reduces = [self._reduction(name) for step in self.nest.passes for name in step.reduces]
-        roots = [self.loop.stores[n].value for n in stores] + [v.operand for v in reduces]
-        values = needed(self.loop, roots)
-        loads = [v for v in values if isinstance(v, Load) and self._lies_in_rows(v)]
-        joined = sorted({v.operand for v in reduces})
-        if not stores and len(joined) < len(loads) and self._are_flat(values, joined):
-            for name in joined:
-                self._turn_value(self.by_name[name], size)
-            self.bound.update((n, "turned%d%s" % (self.index[n], slot)) for n in joined)
-            self.known.update(joined)
-            loads = []
-        for load in loads:
-            at = self.index[load.name]
-            self.put("float turned%d[TURN_COLUMNS * SIDE_ROWS];" % at)
-            self.put("turn_rows(in%d + o * %s, %s, turned%d);" % (load.input, size, size, at))
-            self.runs[load.name] = "turned%d%s" % (at, slot)
-        for number in stores:
-            store = self.loop.stores[number]
-            if (store.axes == (kept, inner) and store.output < len(self.loop.outputs)
-                    and self.loop.outputs[store.output].dtype == "float32"):
-                self.put("float turned_out%d[TURN_COLUMNS * SIDE_ROWS];" % number)
-                self.columns[number] = "turned_out%d%s" % (number, slot)
-
-    def _lies_in_rows(self, load: Load) -> bool:
-        """Whether a load of the rows reads dense float32."""
-        return (load.axes == (self.nest.kept[0], self.nest.reduced[0]) and not load.when
-                and load.input not in self.rows and load.dtype == "float32")
-
-    def _are_flat(self, values: Sequence[Value], joined: Sequence[str]) -> bool:
-        """Whether `values` of a row do not ask where in the row they are, and are float32 where
-        they are `joined`."""
-        return all(isinstance(v, (Const, Map)) or isinstance(v, Load) and self._lies_in_rows(v)
-                   for v in values) and all(
-            isinstance(self.by_name[n], Map) and self.by_name[n].dtype == "float32"
-            for n in joined)
-
-    def _turn_value(self, value: Value, size: str) -> None:
-        """A value of several loads is computed as the rows lie in memory, and turned then."""
-        kept, inner = self.nest.kept[0], self.nest.reduced[0]
-        at = self.index[value.name]
-        self.put("float flat%d[TURN_COLUMNS * SIDE_ROWS], turned%d[TURN_COLUMNS * SIDE_ROWS];"
-                 % (at, at))
-        self.open("{")
-        self.put("const int64_t %s = x0;" % self.point[kept])
-        self._open_loop(inner, "#pragma omp simd", ("0", "%s * SIDE_ROWS" % size))
-        for each in needed(self.loop, [value.name]):
-            if not self.is_inline(each):
-                self.define(each)
-        self.put("flat%d[%s] = %s;" % (at, self.point[inner], self.var(value)))
-        self.close()
-        self.close()
-        self.put("turn_rows(flat%d, %s, turned%d);" % (at, size, at))
 
     def _level(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
                stores: Sequence[int]) -> None:
