@@ -11,6 +11,12 @@
 /* Longest rows that are turned. */
 enum { TURN_COLUMNS = 16 };
 
+/* A number of columns that the compiler knows. */
+template <int64_t n>
+struct Columns {
+  constexpr operator int64_t() const { return n; }
+};
+
 template <int64_t n, typename T>
 AF_INLINE void turn_rows_of(const T* __restrict__ rows, T* __restrict__ columns) {
   for (int64_t r = 0; r < SIDE_ROWS; ++r) {

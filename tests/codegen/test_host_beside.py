@@ -22,6 +22,31 @@ def centered(dtype):
         "store out0 [m0, m1, m2, m3] %4", "store out1 [m0, m2] %5")
 
 
+def normalized():
+    """(x - mean) * rsqrt(variance + 1) * gamma + beta of groups m2, and their largest x."""
+    return samples.kernel(
+        ["float32"] * 3, ["float32"] * 2, "m0 m1 m2 m3",
+        "%0 = load in0 [m0, m1, m2, m3] : float32",
+        "%1 = reduce.mean %0 over m1 m3 : float32 [m0, m2]",
+        "%2 = sub %0 %1 : float32 [m0, m1, m2, m3]", "%3 = mul %2 %2 : float32 [m0, m1, m2, m3]",
+        "%4 = reduce.mean %3 over m1 m3 : float32 [m0, m2]", "%5 = const 1.0 : float32",
+        "%6 = add %4 %5 : float32 [m0, m2]", "%7 = rsqrt %6 : float32 [m0, m2]",
+        "%8 = load in1 [m2, m3] : float32", "%9 = mul %7 %8 : float32 [m0, m2, m3]",
+        "%10 = mul %2 %9 : float32 [m0, m1, m2, m3]", "%11 = load in2 [m2, m3] : float32",
+        "%12 = add %10 %11 : float32 [m0, m1, m2, m3]",
+        "%13 = reduce.max %0 over m1 m3 : float32 [m0, m2]",
+        "store out0 [m0, m1, m2, m3] %12", "store out1 [m0, m2] %13")
+
+
+def softmax_of_groups():
+    """exp(x) / sum(exp(x)) of groups m2: the exponentials wait where the result goes."""
+    return samples.kernel(
+        ["float32"], ["float32"], "m0 m1 m2 m3",
+        "%0 = load in0 [m0, m1, m2, m3] : float32", "%1 = exp %0 : float32 [m0, m1, m2, m3]",
+        "%2 = reduce.sum %1 over m1 m3 : float32 [m0, m2]",
+        "%3 = div %1 %2 : float32 [m0, m1, m2, m3]", "store out0 [m0, m1, m2, m3] %3")
+
+
 def library_of(loop):
     return compile_host_kernel(print_nests(loop, build_nests(loop)), key="beside")
 
@@ -38,6 +63,25 @@ def test_groups_agree_with_the_interpreter(dtype, threads):
         got = run_host(library_of(loop), inputs, list(shape), strides, outputs, threads)
         for have, expected in zip(got, want):
             samples.assert_close(have, expected, dtype, 1e-6, 1e-6)
+
+
+@pytest.mark.parametrize("loop", [normalized(), softmax_of_groups()], ids=["norm", "softmax"])
+def test_all_groups_of_a_block_at_once(loop):
+    text = print_nests(loop, build_nests(loop))
+    assert ("at_once" in text) == (len(loop.inputs) == 3)
+    library = library_of(loop)
+    for shape in [(2, 3000, 8, 8), (1, 5000, 3, 5), (3, 700, 32, 64), (1, 500, 32, 70),
+                  (2, 5, 3, 2), (1, 2200, 16, 1), (2, 0, 4, 4), (2, 4000, 8, 0)]:
+        inputs, strides = samples.make_inputs(loop, samples.sizes_of(loop, *shape), ())
+        if inputs[0].size > 20000:
+            inputs[0].reshape(-1)[12345] = np.inf if len(loop.inputs) == 1 else np.nan
+        with np.errstate(all="ignore"):
+            want = interp.run(loop, inputs, samples.sizes_of(loop, *shape))
+        outputs = [(w.shape, "float32") for w in want]
+        for threads in (1, 2):
+            got = run_host(library, inputs, list(shape), strides, outputs, threads)
+            for have, expected in zip(got, want):
+                samples.assert_close(have, expected, "float32", 2e-6, 2e-6)
 
 
 @pytest.mark.parametrize("shape, blocks", [

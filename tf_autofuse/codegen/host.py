@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Dict, List, Sequence
 
+from tf_autofuse.codegen.host_beside import BesidePrinter
 from tf_autofuse.codegen.host_cost import element_cost
 from tf_autofuse.codegen.host_moments import join_moments, with_means
-from tf_autofuse.codegen.host_rows import RowPrinter
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.kernel.nest import Nest, build_nests, runtime_rows
 from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Place, unit_axis
@@ -31,7 +31,7 @@ def print_nests(loop: LoopKernel, nests: Sequence[Nest]) -> str:
     head = "".join("// " + line + "\n" for line in print_loop(loop).splitlines())
     loop, means = join_moments(loop)
     cut = [with_means(nest, means) for nest in build_nests(loop)] if means else nests
-    printers = [RowPrinter(loop, nest, i, means) for i, nest in enumerate(cut)]
+    printers = [BesidePrinter(loop, nest, i, means) for i, nest in enumerate(cut)]
     reused = reused_inputs(loop, nests)
     for printer in printers:
         printer.reused = reused
@@ -77,7 +77,7 @@ def _strides(loop: LoopKernel, nest: Nest) -> bool:
         nest.inner in load.walked and unit_axis(load.dims) != nest.inner for load in loads)
 
 
-def _tiling(loop: LoopKernel, printers: List[RowPrinter]) -> str:
+def _tiling(loop: LoopKernel, printers: List[BesidePrinter]) -> str:
     lines = [
         "int32_t autofuse_abi_version(void) { return AUTOFUSE_ABI_VERSION; }",
         "",
@@ -115,7 +115,7 @@ def _tiling(loop: LoopKernel, printers: List[RowPrinter]) -> str:
     return "\n".join(lines + ["  return 0;", "}"]) + "\n"
 
 
-def _place_temp(loop: LoopKernel, number: int, printer: RowPrinter) -> List[str]:
+def _place_temp(loop: LoopKernel, number: int, printer: BesidePrinter) -> List[str]:
     """Where in workspace a temporary begins; its room is a multiple of a cache line."""
     store = next(s for s in loop.stores if s.output == len(loop.outputs) + number)
     count = " * ".join([printer.size[axis] for axis in store.axes] + ["8"])
@@ -123,7 +123,7 @@ def _place_temp(loop: LoopKernel, number: int, printer: RowPrinter) -> List[str]
             "  out->workspace_bytes += ceil_div(%s, 64) * 64;" % count]
 
 
-def _run(loop: LoopKernel, printers: List[RowPrinter]) -> str:
+def _run(loop: LoopKernel, printers: List[BesidePrinter]) -> str:
     places = any(isinstance(v, Place) for v in loop.body)
     refuses = places or any(isinstance(v, Map) and v.op in REFUSING for v in loop.body)
     lines = [

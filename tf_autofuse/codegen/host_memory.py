@@ -51,9 +51,9 @@ class MemoryPrinter(ValuePrinter):
         self.nest = nest
         self.streamed = streamed_stores(loop, nest)
 
-    def _declare_stream(self) -> None:
-        """Whether the results of this call are stored past the caches: not over an input, which is
-        in the cache then."""
+    def _declare_stream(self, run: str = "") -> None:
+        """Whether the results of this call are stored past the caches, in runs of `run` elements,
+        or of whole rows: not over an input, which is in the cache then."""
         if not self.streamed:
             return
         stores = [self.loop.stores[n] for n in self.streamed]
@@ -61,7 +61,7 @@ class MemoryPrinter(ValuePrinter):
         count = " * ".join(self.size[axis] for axis in stores[0].axes)
         width = " + ".join("sizeof(*out%d)" % output for output in outputs)
         self.put("const bool stream = %s >= STREAM_ROW && leaves_caches(%s * (int64_t)(%s))"
-                 % (self.size[stores[0].axes[-1]], count, width))
+                 % (run or self.size[stores[0].axes[-1]], count, width))
         tests = ["at_line(out%d)" % output for output in outputs]
         tests += ["out%d != in%d" % (output, self.reused[output])
                   for output in outputs if output in self.reused]

@@ -23,6 +23,7 @@ from tf_autofuse.loop.ops import REFUSING
 # which looks for NaN in every lane.
 FEW = 9
 FEW_COSTLY = 16
+KNOWN_FEW = (8, 4)
 
 # From how many partial results of columns on several rows go into them together: fewer stay in the
 # first-level cache, and one row after the other is the order in which memory delivers fastest.
@@ -56,7 +57,9 @@ class RowPrinter(NestPrinter):
         return FEW_COSTLY if dear else FEW
 
     def _rows_side_by_side(self) -> None:
-        """Rows of a few elements go through the nest many at a time, one in each lane."""
+        """Rows of a few elements go through the nest many at a time, one in each lane. Where only
+        reductions come out the compiler knows the usual numbers of columns and keeps all in
+        registers; with results of every point, too, it finds a slower form."""
         nest = self.nest
         turned = replace(nest, axes=nest.reduced + nest.kept)
         rows = RowPrinter(self.loop, turned, self.number, self.means)
@@ -67,6 +70,10 @@ class RowPrinter(NestPrinter):
         size = self.size[nest.inner]
         self.put("int64_t o = o0;")
         self.open("if (%s < %d && !split) {" % (size, self.few))
+        sums = len(nest.passes) == 1 and not nest.passes[0].stores
+        if sums:
+            self.open("const auto side = [&](auto columns) __attribute__((always_inline)) {")
+            self.put("const int64_t %s = columns;" % size)
         self.open("for (; o + SIDE_ROWS <= o1; o += SIDE_ROWS) {")
         rows.indent = self.indent
         rows.put("const int64_t x0 = o, x1 = o + SIDE_ROWS;")
@@ -77,6 +84,12 @@ class RowPrinter(NestPrinter):
                      % (number, size, self.loop.stores[number].output, size))
         self.lines += rows.lines
         self.close()
+        if sums:
+            self.close()
+            self.lines[-1] += ";"
+            for number in KNOWN_FEW:
+                self.put("if ({0} == {1}) side(Columns<{1}>());".format(size, number))
+            self.put("side(%s);" % size)
         self.put("%s = o;" % self.point[nest.kept[0]])
         self.close()
 
