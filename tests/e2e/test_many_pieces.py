@@ -65,7 +65,7 @@ def test_pieces_of_other_types(dtype):
 
 @pytest.mark.skipif(not MODERN, reason="the report has no folder of the kernel there")
 def test_few_pieces_are_left_to_the_compiler():
-    for count, many in ((5, False), (6, True)):
+    for count, many in ((5, False), (6, True), (24, True)):
         (entry,) = check(lambda *x: tf.negative(tf.concat(x, 1)), tensors([(4, 33)] * count))
         assert ("walk(Piece<%d>()" % count in same_source(entry)) == many
 

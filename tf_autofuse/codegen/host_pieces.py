@@ -8,21 +8,22 @@ is cut where a piece ends.
 """
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
 
 from tf_autofuse.codegen.host_values import inside_test
 from tf_autofuse.codegen.host_vectors import VectorPrinter
 from tf_autofuse.kernel.nest import Nest, needed
 from tf_autofuse.loop.ir import Inside, Load, LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ops import NARROW_FLOATS
 
 # From here on the compiler does not find that form. Measured with g++ 12: six tensors along an
 # outer axis take a third of the time, seven along the vector axis the same time.
 MANY_PIECES = 6
 
-# Most values of the loop, counted once for each piece: 40 plain tensors have 6000 and take 3 s to
-# compile. Slices that lie over each other, and tensors that are joined from joined ones, had 13000,
-# which took a minute instead of two seconds.
-MOST_COPIES = 8000
+# Most values that are left of the loop in all pieces together: the compiler takes about 3 ms for
+# each. Slices that lie over each other, and tensors that are joined from joined ones, had more than
+# 10000, which took a minute instead of two seconds.
+MOST_COPIES = 4000
 
 
 class Pieces(NamedTuple):
@@ -44,11 +45,43 @@ def pieces_of(loop: LoopKernel, nest: Nest) -> Pieces:
             along.setdefault(value.axes[0], []).append(value)
     axis = max(along, key=lambda a: len(along[a]), default="")
     found = along.get(axis, [])
-    if len(found) < MANY_PIECES or len(found) * len(values) > MOST_COPIES:
+    if len(found) < MANY_PIECES:
         return NO_PIECES
     order = _in_order(loop)
     found.sort(key=lambda v: order.index(v.name) if v.name in order else len(order))
+    if _copies(values, [loop.stores[n].value for n in nest.stores], found) > MOST_COPIES:
+        return NO_PIECES
     return Pieces(axis, tuple(found))
+
+
+def _copies(values: Sequence[Value], roots: Sequence[str], insides: Sequence[Inside]) -> int:
+    """How many of `values` are left in all pieces together; a narrow float is computed in two
+    forms, and again behind the blocks of a row."""
+    by_name = {value.name: value for value in values}
+    numbers = {value.name: number for number, value in enumerate(insides)}
+    count = 0
+    for piece in range(len(insides) + 1):
+        seen: Set[str] = set()
+        todo = list(roots)
+        while todo:
+            name = todo.pop()
+            if name not in seen:
+                seen.add(name)
+                value = by_name[name]
+                chosen = _chosen(value, numbers, piece)
+                todo += [chosen] if chosen else value.args
+                count += 0 if chosen else 3 if value.dtype in NARROW_FLOATS else 1
+    return count
+
+
+def _chosen(value: Value, numbers: Dict[str, int], piece: int) -> str:
+    """What a selection is in a piece, where the intervals up to its own one are known; empty if
+    that is not known, or it is none."""
+    if isinstance(value, Map) and value.op == "select":
+        condition, inside, outside = value.operands
+        if numbers.get(condition, piece + 1) <= piece:
+            return inside if numbers[condition] == piece else outside
+    return ""
 
 
 def _in_order(loop: LoopKernel) -> List[str]:
