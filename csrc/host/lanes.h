@@ -146,4 +146,11 @@ AF_RUN(tanh)
 AF_RUN(erf)
 AF_RUN(erfc)
 
+/* Where the last whole block of elements begin to end is over. */
+AF_INLINE int64_t whole_blocks(int64_t begin, int64_t end) { return end - (end - begin) % 16; }
+
+/* A loop over a block asks it which elements are there. Of a test of the element's number instead,
+ * g++ makes loops that are not over whole vectors. */
+static const int32_t kLanes[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
 #endif /* AUTOFUSE_HOST_LANES_H_ */

@@ -94,8 +94,9 @@ def test_loops_around_a_function(op, form, dtype):
         np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
 
 
-def test_an_element_has_the_same_result_wherever_it_stands():
-    loop = operations("tanh", "float32", *(FEW + stored("float32")))
+@pytest.mark.parametrize("after", [FEW, MANY], ids=["few", "many"])
+def test_an_element_has_the_same_result_wherever_it_stands(after):
+    loop = operations("tanh", "float32", *(after + stored("float32")))
     column = np.random.RandomState(1).standard_normal((50, 1)).astype(np.float32)
     got = run_matrix(loop, np.repeat(column, 37, 1))
     np.testing.assert_array_equal(got, np.repeat(got[:, :1], 37, 1))

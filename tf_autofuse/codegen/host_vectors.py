@@ -77,13 +77,42 @@ class VectorPrinter(MemoryPrinter):
             self.open("if (%s) for (; c + BLOCK <= %s; c += BLOCK) {" % (test, high))
         self._block(depth, lines, reduces, stores, loads, packed, lanes, streamed)
         self.close()
+        if lanes:
+            self._part(depth, lines, reduces, stores, lanes, high, bool(loads or packed))
+        else:
+            # A few elements of float16 are not worth a vector loop.
+            self._open_loop(axis, "" if loads or packed else self._simd(reduces), ("c", high))
+            self._level(depth, lines, reduces, stores)
+            self.close()
+        self.close()
+
+    def _part(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
+              stores: Sequence[int], lanes: Sequence[Value], high: str, narrow: bool) -> None:
+        """The block from element c on, of which only a part is there."""
+        axis = self.nest.order[depth]
+        self.open("if (c < %s) {" % high)
+        self.put("const int32_t left = (int32_t)(%s - c);" % high)
         for value in lanes:
-            self._stage(value, axis, lines[depth], "BLOCK", ("c", high))
-        # A few elements of float16 are not worth a vector loop.
-        self._open_loop(axis, "" if loads or packed else self._simd(reduces), ("c", high))
+            self._open_stage(value, "BLOCK")
+            self._stage(value, axis, lines[depth], "c", ("c", "c + BLOCK"), part=True)
+            self._close_stage(value, axis, "c", "BLOCK")
+        if narrow:
+            self._open_loop(axis, "", ("c", high))
+            self._level(depth, lines, reduces, stores)
+            self.close()
+        else:
+            self._masked_level(depth, lines, reduces, stores, "c")
+        self._end_runs(lanes)
+        self.close()
+
+    def _masked_level(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
+                      stores: Sequence[int], start: str) -> None:
+        """The loop over those elements of a block that are there."""
+        axis = self.nest.order[depth]
+        self._open_loop(axis, self._simd(reduces), (start, start + " + BLOCK"))
+        self.open("if (kLanes[%s - %s] < left) {" % (self.point[axis], start))
         self._level(depth, lines, reduces, stores)
         self.close()
-        self._end_runs(lanes)
         self.close()
 
     def _block(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
@@ -94,7 +123,9 @@ class VectorPrinter(MemoryPrinter):
         for load in loads:
             self.widen_block(load, axis)
         for value in lanes:
-            self._stage(value, axis, lines[depth], "BLOCK", ("c", "c + BLOCK"))
+            self._open_stage(value, "BLOCK")
+            self._stage(value, axis, lines[depth], "c", ("c", "c + BLOCK"))
+            self._close_stage(value, axis, "c", "BLOCK")
         kept = sorted({*packed, *streamed})
         for number in kept:
             kind = "float" if number in packed else self.memory_type(number)
@@ -129,40 +160,64 @@ class VectorPrinter(MemoryPrinter):
             self.widen_run(value, axis)
         for number in packed:
             self.put("AF_BUFFER float packed%d[CHUNK];" % number)
+        lanes = lane_values(staged, self.rough)
+        if lanes:
+            self.put("const int64_t b = whole_blocks(s, e);")
+            self.put("const int32_t left = (int32_t)(e - b);")
         for long in staged:
-            self._stage(long, axis, lines[depth], "CHUNK", ("s", "e"))
-        self._open_loop(axis, self._simd(reduces), ("s", "e"))
+            self._open_stage(long, "CHUNK")
+            self._stage(long, axis, lines[depth], "s", ("s", "b" if long in lanes else "e"))
+            if long in lanes:
+                self.open("if (left > 0) {")
+                self._stage(long, axis, lines[depth], "s", ("b", "b + BLOCK"), part=True)
+                self.close()
+            self._close_stage(long, axis, "s", "e - s")
+        parts = bool(lanes) and not reduces and not loads and not packed
+        self._open_loop(axis, self._simd(reduces), ("s", "b" if parts else "e"))
         self._level(depth, lines, reduces, [n for n in stores if n not in packed])
         for number in packed:
             self.put("packed%d[%s - s] = %s;" % (number, self.point[axis], self.unpacked(number)))
         self.close()
+        if parts:
+            self.open("if (left > 0) {")
+            self._masked_level(depth, lines, reduces, stores, "b")
+            self.close()
         for number in packed:
             self.narrow_run(number, axis)
         self._end_runs([*loads, *staged])
         self.close()
 
-    def _stage(self, value: Value, axis: str, values: Sequence[Value], room: str,
-               limits: Tuple[str, str]) -> None:
-        """The loop of one value over a run, and what it leaves for the loops behind it. A function
-        of whole vectors is called for its operands."""
-        at = self.index[value.name]
+    def _open_stage(self, value: Value, room: str) -> None:
+        self.put("AF_BUFFER float staged%d[%s];" % (self.index[value.name], room))
+
+    def _stage(self, value: Value, axis: str, values: Sequence[Value], start: str,
+               limits: Tuple[str, str], part: bool = False) -> None:
+        """A loop that leaves a value, or the operand of a function of whole vectors, in the buffer
+        that begins with element `start`. Where only a part of a block is there the rest becomes 0:
+        what is read as a whole vector has to be stored as one."""
         here = {v.name for v in values}
-        called = bool(lane_values([value], self.rough))
-        wanted = value.args[0] if called else value.name
-        partial = " = {}" if room == "BLOCK" and limits[1] != "c + BLOCK" else ""
-        self.put("AF_BUFFER float staged%d[%s]%s;" % (at, room, partial))
+        wanted = value.args[0] if lane_values([value], self.rough) else value.name
         self._open_loop(axis, "#pragma omp simd", limits)
+        if part:
+            self.put("float operand = 0.0f;")
+            self.open("if (kLanes[%s - %s] < left) {" % (self.point[axis], limits[0]))
         for each in needed(self.loop, [wanted], frozenset(self.known)):
             if each.name in here:
                 self.define(each)
-        slot = "staged%d[%s - %s]" % (at, self.point[axis], limits[0])
-        self.put("%s = %s;" % (slot, self.expr(wanted)))
+        if part:
+            self.put("operand = %s;" % self.expr(wanted))
+            self.close()
+        self.put("staged%d[%s - %s] = %s;" % (self.index[value.name], self.point[axis], start,
+                                              "operand" if part else self.expr(wanted)))
         self.close()
-        if called:
+
+    def _close_stage(self, value: Value, axis: str, start: str, count: str) -> None:
+        """Calls the function, and lets the loops behind read its results."""
+        at = self.index[value.name]
+        if lane_values([value], self.rough):
             assert isinstance(value, Map)
-            count = "BLOCK" if not partial and room == "BLOCK" else "%s - %s" % limits[::-1]
             self.put("run_%s(staged%d, %s);" % (value.op, at, count))
-        self.runs[value.name] = slot
+        self.runs[value.name] = "staged%d[%s - %s]" % (at, self.point[axis], start)
 
     def _end_runs(self, values: Sequence[Value]) -> None:
         for value in values:
