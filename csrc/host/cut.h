@@ -44,11 +44,12 @@ struct NestShape {
   int64_t inner;  /* size of the innermost axis if it is kept, else 1 */
   int64_t beside; /* kept points that lie between those of the first reduced axis in memory */
   bool inner_kept;
-  bool tiled;      /* a block keeps arrays along the inner axis on its stack */
-  int32_t reduces; /* number of reductions */
-  int32_t phases;  /* phases when the first reduced axis is cut; 0 if it may not be */
-  int64_t least;   /* fewest rows of a block */
-  double cost;     /* nanoseconds for one element of the walk */
+  bool tiled;         /* a block keeps arrays along the inner axis on its stack */
+  int32_t reduces;    /* number of reductions */
+  int32_t phases;     /* phases when the first reduced axis is cut; 0 if it may not be */
+  int64_t least;      /* fewest rows of a block */
+  double cost;        /* nanoseconds for one element of the walk */
+  bool joins = false; /* whether the last phase only joins what the chunks have found */
 };
 
 static inline int64_t ceil_div(int64_t a, int64_t b) { return b > 0 ? (a + b - 1) / b : 0; }
@@ -98,8 +99,11 @@ static inline void cut_nest(const NestShape& s, int32_t threads, int64_t first, 
   const int64_t cost = larger(1, (int64_t)(work / (double)blocks));
   const int64_t phases = chunks > 1 ? s.phases : 1;
   for (int64_t phase = 0; phase < phases; ++phase) {
-    out->blocks[first + phase] += blocks;
-    out->block_cost[first + phase] = larger(out->block_cost[first + phase], cost);
+    int64_t* most = out->block_cost + first + phase;
+    const int64_t joined = rows * tile * chunks * s.reduces / 8; /* an eighth of a ns each */
+    const bool joins = s.joins && chunks > 1 && phase == phases - 1;
+    out->blocks[first + phase] += joins ? blocks / chunks : blocks;
+    *most = larger(*most, joins ? larger(1, joined) : cost);
   }
   out->phases = larger(out->phases, first + phases);
 }
@@ -132,10 +136,13 @@ static inline void repeat(T* array, int64_t span, int64_t times) {
   }
 }
 
-/* Blocks of a nest in a phase; `phases` as in NestShape. */
-static inline int64_t blocks_in(const int64_t* p, int32_t phase, int32_t phases) {
+/* Blocks of a nest in a phase; `phases` and `joins` as in NestShape. In a phase that only joins
+ * there is one for all chunks. */
+static inline int64_t blocks_in(const int64_t* p, int32_t phase, int32_t phases,
+                                bool joins = false) {
   const int64_t at = phase - p[CUT_FIRST];
-  return at >= 0 && at < (p[CUT_CHUNKS] > 1 ? phases : 1) ? p[CUT_BLOCKS] : 0;
+  if (at < 0 || at >= (p[CUT_CHUNKS] > 1 ? phases : 1)) return 0;
+  return joins && at > 0 && at == phases - 1 ? p[CUT_BLOCKS] / p[CUT_CHUNKS] : p[CUT_BLOCKS];
 }
 
 #endif /* AUTOFUSE_HOST_CUT_H_ */

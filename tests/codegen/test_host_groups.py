@@ -8,7 +8,7 @@ from tf_autofuse.codegen.host import print_nests
 from tf_autofuse.kernel.nest import build_nests
 from tf_autofuse.kernel.stage import staged
 from tf_autofuse.loop import interp
-from tf_autofuse.runtime.host import run_host
+from tf_autofuse.runtime.host import host_tiling, run_host
 from tf_autofuse.schedule import number_values
 
 SHAPES = [(0, 5), (7, 0), (1, 1), (31, 3), (32, 3), (700, 1), (1000, 8), (129, 64), (517, 100),
@@ -149,3 +149,13 @@ def test_rows_go_one_by_one_to_maxima_and_from_float16(dtype, op):
         "%2 = reduce.sum %0 over m1 : {} [m0]".format(dtype),
         "store out0 [m1] %1", "store out1 [m0] %2")
     assert "o += 8" not in text_of(number_values(staged(loop)))
+
+
+@pytest.mark.parametrize("over, shape", [("m0", (4096, 1000)), ("m0 m1", (4096, 1000))])
+def test_the_phase_that_only_joins_has_one_block_for_all_chunks(over, shape):
+    loop = samples.reduction("m0 m1", over)
+    library = compile_host_kernel(text_of(loop), key="groups")
+    tiling = host_tiling(library, list(shape), 4)
+    assert list(tiling.blocks[:3]) == [16, 1, 0]
+    assert tiling.block_cost[0] > 20000 > tiling.block_cost[1] > 0
+    check(loop, [np.random.RandomState(8).randn(*shape).astype(np.float32)], shape, threads=4)

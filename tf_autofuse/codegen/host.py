@@ -99,12 +99,13 @@ def _tiling(loop: LoopKernel, printers: List[BesidePrinter]) -> str:
         inner = size[nest.inner] if nest.inner_kept else "1"
         reduces = sum(len(p.reduces) for p in nest.passes)
         beside = " * ".join(size[a] for a in nest.beside) or "1"
-        lines.append("  cut_nest({%s, %s, %s, %s, %s, %s, %s, %d, %d, %s, %.2f}, threads, %s, "
+        lines.append("  cut_nest({%s, %s, %s, %s, %s, %s, %s, %d, %d, %s, %.2f%s}, threads, %s, "
                      "out->p + %d * CUT_PARAMS, out);"
                      % (outer, first, rest, inner, beside, "true" if nest.inner_kept else "false",
                         "true" if printer.tiled or _strides(loop, nest) else "false",
                         reduces, printer.phases, "CROSS_ROWS" if nest.crosses else "1",
-                        element_cost(loop, nest), "first" if loop.temps else "0",
+                        element_cost(loop, nest), ", true" * printer.joins,
+                        "first" if loop.temps else "0",
                         printer.number))
         if nest.crosses:
             lines += ["  const int64_t %s = out->p[%d * CUT_PARAMS + CUT_BLOCKS];"
@@ -143,8 +144,8 @@ def _run(loop: LoopKernel, printers: List[BesidePrinter]) -> str:
     for printer in printers:
         n = printer.number
         lines += [
-            "    const int64_t blocks%d = blocks_in(tiling->p + %d * CUT_PARAMS, phase, %d);"
-            % (n, n, max(printer.phases, 1)),
+            "    const int64_t blocks%d = blocks_in(tiling->p + %d * CUT_PARAMS, phase, %d%s);"
+            % (n, n, max(printer.phases, 1), ", true" * printer.joins),
             "    if (at >= 0 && at < blocks%d) nest%d(args, tiling, %s, at);" % (
                 n, n, "phase - (int32_t)tiling->p[%d * CUT_PARAMS + CUT_FIRST]" % n
                 if loop.temps else "phase"),

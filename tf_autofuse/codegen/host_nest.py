@@ -30,6 +30,7 @@ class NestPrinter(WalkPrinter):
         phases = len(nest.passes) + (1 if last.reduces else 0)
         may_cut = bool(nest.reduced) and phases <= MAX_PHASES and not nest.crosses
         self.phases = phases if may_cut else 0
+        self.joins = bool(self.phases and last.reduces)  # and nothing else in the last phase
         self.held = self._held_values()
         self.places: Set[int] = set()  # stores whose memory keeps a value for the last pass
         reduces = any(step.reduces for step in nest.passes)
@@ -106,6 +107,8 @@ class NestPrinter(WalkPrinter):
         self.put("const int64_t outer = %s;" % rows)
         if inner_kept:
             self.put("const int64_t tiles = ceil_div(%s, p[CUT_TILE]);" % size[self.nest.inner])
+        if self.joins:
+            self.put("if (phase == %d) block *= p[CUT_CHUNKS];" % (self.phases - 1))
         self.put("const int64_t chunk = block % p[CUT_CHUNKS];")
         self.put("const int64_t part = block / p[CUT_CHUNKS];")
         rows_at = "part / tiles" if inner_kept else "part"
