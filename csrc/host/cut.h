@@ -121,9 +121,14 @@ static inline void bring(const In* in, Out* out, int64_t count) {
 
 /* How many rows of `row` elements are walked as one, so that memory is read in long runs: as many
  * as fill half a tile, whose accumulators stay in the first-level cache, if a tile has whole rows,
- * but at most a sixteenth of all. */
-static inline int64_t joined_rows(int64_t span, int64_t row, int64_t rows) {
-  return span != row || span <= 0 ? 1 : larger(1, smaller(MAX_TILE / 2 / span, rows / 16));
+ * but at most a sixteenth of all. Of elements of `size` 1 or 2 a whole tile makes a long run, but
+ * rows that are one line of memory, or up to four, are read fastest one after the other. */
+static inline int64_t joined_rows(int64_t span, int64_t row, int64_t rows, int64_t size) {
+  if (span != row || span <= 0) return 1;
+  const int64_t line = 64 / size;
+  const bool lines = span <= line ? line % span == 0 : span % line == 0 && span <= 4 * line;
+  const int64_t run = size >= 4 ? MAX_TILE / 2 : lines ? larger(span, line) : MAX_TILE;
+  return larger(1, smaller(run / span, rows / 16));
 }
 
 /* Makes `times` copies of the first `span` elements behind each other. */

@@ -15,6 +15,7 @@ from tf_autofuse.codegen.host_pieces import PiecePrinter
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.kernel.nest import Nest, needed
 from tf_autofuse.loop.ir import Load, LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ops import item_bytes
 
 # Rows that go into the accumulators of a tile together, when a row is at most that many values.
 GROUP_ROWS = 8
@@ -72,8 +73,9 @@ class GroupPrinter(PiecePrinter):
         inner, low, high = self.nest.inner, *self._limits(row)
         self.open("{")
         self.put("const int64_t span = x1 - x0;")
-        self.put("const int64_t joined = joined_rows(span, %s, %s - %s);"
-                 % (self.size[inner], high, low))
+        widest = max(item_bytes(v.dtype) for v in lines if isinstance(v, Load))
+        self.put("const int64_t joined = joined_rows(span, %s, %s - %s, %d);"
+                 % (self.size[inner], high, low, widest))
         arrays = {name: "each%d" % self.index[name] for name in repeated}
         if repeated:
             self._repeat(arrays)
