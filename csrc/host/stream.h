@@ -52,10 +52,15 @@ enum { STREAM_BYTES = 16 };
 template <int64_t bytes>
 AF_INLINE void stream_bytes(const char* from, char* to) {
   enum { SIZE = bytes < STREAM_BYTES ? bytes : STREAM_BYTES };
-  typedef float Part __attribute__((vector_size(SIZE), may_alias));
+  /* Read and written as bytes: of a type that depends on a template the compiler forgets that it
+   * may alias others, and it would read a block before that is written. */
+  typedef float Part __attribute__((vector_size(SIZE)));
+  typedef char Bytes[SIZE];
 #pragma GCC unroll 8
   for (int64_t i = 0; i < bytes; i += SIZE) {
-    __asm__ volatile(AF_STREAM : "=m"(*(Part*)(to + i)) : "v"(*(const Part*)(from + i)));
+    Part part;
+    __builtin_memcpy(&part, from + i, SIZE);
+    __asm__ volatile(AF_STREAM : "=m"(*(Bytes*)(to + i)) : "v"(part));
   }
 }
 

@@ -24,9 +24,16 @@ SUMS = samples.kernel(
     ["float32"], ["float32", "float32"], "m0 m1", "%0 = load in0 [m0, m1] : float32",
     "%1 = abs %0 : float32 [m0, m1]", "%2 = reduce.sum %1 over m0 : float32 [m1]",
     "store out0 [m0, m1] %1", "store out1 [m1] %2")
+WHOLE = samples.kernel(
+    ["int32"], ["int32"] * 4, "m0 m1", "%0 = load in0 [m0, m1] : int32",
+    "%1 = mul %0 %0 : int32 [m0, m1]", "%2 = cast %1 : float32 [m0, m1]",
+    "%3 = cast %2 : int32 [m0, m1]", "%4 = reduce.sum %3 over m0 : int32 [m1]",
+    "store out0 [m0, m1] %3", "store out1 [m0, m1] %1", "store out2 [m1] %4",
+    "store out3 [m0, m1] %3")
 LOOPS = {
     "relu": samples.abs_add_relu(), "exp": samples.abs_relu_exp("float16"), "types": TYPES,
-    "halves": HALVES, "sums": SUMS, "layer_norm": samples.layer_norm("float32"),
+    "halves": HALVES, "sums": SUMS, "whole": WHOLE,
+    "layer_norm": samples.layer_norm("float32"),
 }
 SHAPES = [(1, 1), (5, 15), (7, 16), (9, 33), (6, 47), (3, 5000), (40, 64)]
 
