@@ -30,6 +30,17 @@ def target_of(tools):
     return subprocess.check_output(list(tools.command) + ["-dumpmachine"]).decode()
 
 
+def compile_text(tools, text, path, *flags):
+    """What the compiler says of a kernel text; `path` is what it makes."""
+    source = path.parent / "kernel.cc"
+    source.write_text(text)
+    command = list(tools.command + tools.target_flags) + list(toolchain.HOST_FLAGS)
+    command += ["-I%s/%s" % (csrc_dir(), folder) for folder in ("core", "host")]
+    command += [*flags, "-o", str(path), str(source)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
+    return done.stdout.decode()
+
+
 @pytest.mark.parametrize("loop", [
     SELECTED_GRADIENT, samples.abs_relu_exp("float32"), samples.softmax("m1"),
     samples.layer_norm("float32"),
@@ -38,14 +49,9 @@ def test_marked_loops_are_vector_loops(loop, tmp_path):
     tools = toolchain.find_toolchain()
     if "g++" not in tools.command[0]:
         pytest.skip("only g++ reports its loops")
-    source = tmp_path / "kernel.cc"
     text = print_nests(loop, build_nests(loop))
-    source.write_text(text)
-    command = list(tools.command + tools.target_flags) + list(toolchain.HOST_FLAGS)
-    command += ["-I%s/%s" % (csrc_dir(), folder) for folder in ("core", "host")]
-    command += ["-fopt-info-vec-optimized", "-o", str(tmp_path / "kernel.so"), str(source)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
-    found = re.findall(r"kernel\.cc:(\d+):\d+: .*vectorized", done.stdout.decode())
+    said = compile_text(tools, text, tmp_path / "kernel.so", "-fopt-info-vec-optimized")
+    found = re.findall(r"kernel\.cc:(\d+):\d+: .*vectorized", said)
     lines = text.splitlines()
     heads = [i + 1 for i, line in enumerate(lines) if "omp simd" in line]
     if not target_of(tools).startswith("x86_64"):  # nothing else streams: g++ drops those loops
@@ -54,3 +60,14 @@ def test_marked_loops_are_vector_loops(loop, tmp_path):
     assert loops
     for span in loops:
         assert span & {int(line) for line in found}, lines[min(span) - 1:max(span)]
+
+
+def test_no_register_of_the_x87_is_left_in_use(tmp_path, monkeypatch):
+    """Without AVX g++ 12 moves the sums of this kernel through an MMX register."""
+    if not target_of(toolchain.find_toolchain()).startswith("x86_64"):
+        pytest.skip("MMX is x86's")
+    monkeypatch.setenv("CXX", "g++ -mno-avx512f -mno-avx -mno-fma")
+    loop = samples.reduction("m0 m1", "m1", ("sum", "max", "prod"), "int32")
+    path = tmp_path / "kernel.s"
+    compile_text(toolchain.find_toolchain(), print_nests(loop, build_nests(loop)), path, "-S")
+    assert "%xmm0" in path.read_text() and not re.search("%mm[0-7]", path.read_text())

@@ -41,6 +41,10 @@ _WIDE_VECTORS = ("-mprefer-vector-width=512",)
 # loops with elementary functions are up to a tenth faster without.
 _KEEP_SELECTIONS = ("-fno-thread-jumps",)
 
+# Without AVX g++ 12 moves some integers through an MMX register, which leaves those of the x87 in
+# use: the next function with a long double, of whatever library, then gets infinities.
+_NO_MMX = ("-mno-mmx",)
+
 
 @dataclass(frozen=True)
 class Toolchain:
@@ -111,6 +115,7 @@ def _probe(command: Tuple[str, ...]) -> Toolchain:
         if result[1] == 0:
             target += _WIDE_VECTORS if "#define __AVX512VBMI2__ 1\n" in result[0] else ()
             target += () if "#define __clang__ " in result[0] else _KEEP_SELECTIONS
+            target += _NO_MMX if "#define __MMX__ 1\n" in result[0] else ()
             digest = hashlib.sha256("\0".join(command + target + (result[0],)).encode())
             return Toolchain(command, _version(result[0]), target, digest.hexdigest())
     raise BuildError(
