@@ -37,7 +37,7 @@ def make_choice(fused: Any, live: Any, record: ImportRecord) -> Choice:
     node.CopyFrom(fused)
     node.op = op_types.CHOICE_OP
     # A digest is there when the kernel was built while the graph was written.
-    for key in ("kernel_key", "host_library", "host_digest"):
+    for key in ("kernel_key", "host_library", "host_digest", "node_name"):
         if key in node.attr:
             del node.attr[key]
     node.attr["ticket"].s = live.get_attr("ticket").encode("utf-8")

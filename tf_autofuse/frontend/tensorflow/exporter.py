@@ -193,6 +193,8 @@ class _Exporter:
             attr["Tin"].list.SetInParent()
         for key in ("kernel_key", "spec", "host_library"):
             attr[key].s = live.get_attr(key).encode("utf-8")
+        # TensorFlow 1.15 fills in no defaults behind its optimizer: every attribute is there.
+        attr["node_name"].s = attr["host_digest"].s = b""
         with contextlib.suppress(OSError):  # gone already: the process has it open
             attr["host_digest"].s = file_digest(live.get_attr("host_library")).encode()
         return node_def
