@@ -1,5 +1,8 @@
 """Export of graphs in which a rewrite put kernels, as a pass would."""
 
+import os
+import re
+
 import pytest
 
 tf = pytest.importorskip("tensorflow")
@@ -59,6 +62,18 @@ def chain_graph_def():
 
 
 SHAPES = {name: [(1, [2, -1])] for name in "xareul"}
+OPERATOR = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(__file__))),
+                        "csrc", "tf", "autofused_kernel_op.cc")
+
+
+def test_a_kernel_has_every_attribute_of_its_operator():
+    """TensorFlow 1.15 fills in no defaults in what its optimizer gives."""
+    graph, record = import_graph(chain_graph_def(), {"shapes": SHAPES})
+    fuse(graph, [[("a", 0)]], [("e", 0)])
+    kernel = export(graph, record)["autofused_pointwise_0_Test"]
+    with open(OPERATOR) as file:
+        declared = set(re.findall(r'\.Attr\("(\w+):', file.read()))
+    assert set(kernel.attr) == declared and len(declared) > 5
 
 
 def test_a_kernel_takes_the_place_of_its_operators():
