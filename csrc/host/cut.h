@@ -33,9 +33,11 @@ enum { RUN_LANES = 8 };
 enum { SIDE_ROWS = 32 };
 
 /* Kept points beside each other, at most so many, whose pieces of memory are shorter than this, are
- * computed over as much of the first reduced axis as the second-level cache keeps for all. In the
- * end every block joins what all blocks found: so there are not too many. */
-enum { MOST_BESIDE = 32, SHORT_PIECE = 256, BESIDE_ELEMENTS = 1 << 15, MOST_CHUNKS = 256 };
+ * computed over as much of the first reduced axis as the second-level cache keeps for all, and in
+ * two halves at least if there are more points of it than a few. In the end every block joins what
+ * all blocks found: so there are not too many. */
+enum { MOST_BESIDE = 32, SHORT_PIECE = 256, FEW_BESIDE = 255 };
+enum { BESIDE_ELEMENTS = 1 << 15, MOST_CHUNKS = 256 };
 
 struct NestShape {
   int64_t outer;  /* points of the kept axes outside the walk */
@@ -78,9 +80,9 @@ static inline void cut_nest(const NestShape& s, int32_t threads, int64_t first, 
   }
   if (s.beside > 1 && s.beside <= MOST_BESIDE && s.phases && s.rest > 0 && s.rest < SHORT_PIECE) {
     const int64_t fit = BESIDE_ELEMENTS / (s.beside * s.rest);
-    if (s.first > fit) {
+    if (s.first > smaller(fit, FEW_BESIDE)) {
       rows = s.beside;
-      chunks = larger(chunks, smaller(ceil_div(s.first, fit), MOST_CHUNKS));
+      chunks = larger(chunks, larger(2, smaller(ceil_div(s.first, fit), MOST_CHUNKS)));
     }
   }
   tile = larger(tile, 1);

@@ -55,6 +55,7 @@ def library_of(loop):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_groups_agree_with_the_interpreter(dtype, threads):
     loop = centered(dtype)
+    assert "at_once" in print_nests(loop, build_nests(loop))
     for shape in [(2, 3000, 8, 8), (3, 1100, 5, 7), (1, 9000, 2, 3), (2, 40, 4, 70), (2, 3, 4, 1)]:
         sizes = samples.sizes_of(loop, *shape)
         inputs, strides = samples.make_inputs(loop, sizes, ())
@@ -71,7 +72,7 @@ def test_all_groups_of_a_block_at_once(loop):
     assert ("at_once" in text) == (len(loop.inputs) == 3)
     library = library_of(loop)
     for shape in [(2, 3000, 8, 8), (1, 5000, 3, 5), (3, 700, 32, 64), (1, 500, 32, 70),
-                  (2, 5, 3, 2), (1, 2200, 16, 1), (2, 0, 4, 4), (2, 4000, 8, 0)]:
+                  (2, 5, 3, 2), (5, 300, 4, 3), (1, 2200, 16, 1), (2, 0, 4, 4), (2, 4000, 8, 0)]:
         inputs, strides = samples.make_inputs(loop, samples.sizes_of(loop, *shape), ())
         if inputs[0].size > 20000:
             inputs[0].reshape(-1)[12345] = np.inf if len(loop.inputs) == 1 else np.nan
@@ -87,7 +88,8 @@ def test_all_groups_of_a_block_at_once(loop):
 @pytest.mark.parametrize("shape, blocks", [
     ((2, 3000, 8, 8), 2 * 6),  # pieces of 512 rows
     ((1, 10 ** 6, 8, 8), 256),  # every piece joins what all of them found
-    ((2, 500, 8, 8), 1),  # the cache keeps an image
+    ((2, 500, 8, 8), 2 * 2),  # the cache keeps an image: two halves
+    ((2, 255, 8, 8), 1),  # a few rows
     ((2, 3000, 8, 300), 1),  # every group has lines of its own
     ((2, 3000, 100, 8), 1),  # too many groups
 ])

@@ -30,7 +30,7 @@ class BesidePrinter(RowPrinter):
         values = needed(self.loop, [self._reduction(name).operand for name in step.reduces])
         return (bool(self.nest.beside) and self.phases > 0 and bool(step.reduces)
                 and not step.stores and not self._is_costly(values)
-                and all(self._is_flat(value) and not self._is_half(value) for value in values))
+                and all(self._is_flat(value) for value in values))
 
     def _last_at_once(self) -> bool:
         """Whether the last pass only writes values of all points."""
@@ -46,9 +46,6 @@ class BesidePrinter(RowPrinter):
             return (value.walked == self.nest.axes and not value.when and not value.at
                     and value.input not in self.rows)
         return isinstance(value, (Const, Map))
-
-    def _is_half(self, value: Value) -> bool:
-        return isinstance(value, Load) and self.is_half_run(value, self.nest.inner)
 
     def _written(self) -> List[Value]:
         """Values of the last pass that vary along the first reduced axis."""

@@ -70,7 +70,7 @@ class RowPrinter(NestPrinter):
         size = self.size[nest.inner]
         self.put("int64_t o = o0;")
         self.open("if (%s < %d && !split) {" % (size, self.few))
-        sums = len(nest.passes) == 1 and not nest.passes[0].stores
+        sums = rows._only_reduces()
         if sums:
             self.open("const auto side = [&](auto columns) __attribute__((always_inline)) {")
             self.put("const int64_t %s = columns;" % size)
@@ -92,6 +92,13 @@ class RowPrinter(NestPrinter):
             self.put("side(%s);" % size)
         self.put("%s = o;" % self.point[nest.kept[0]])
         self.close()
+
+    def _only_reduces(self) -> bool:
+        """Whether turned rows are all that is read, and reductions all that is found."""
+        step = self.nest.passes[0]
+        values = needed(self.loop, [self._reduction(name).operand for name in step.reduces])
+        return (len(self.nest.passes) == 1 and not step.stores
+                and all(self._lies_in_rows(v) for v in values if isinstance(v, Load)))
 
     def _turn_rows(self, size: str) -> None:
         """Rows of this block, turned; and room for results that are turned back."""
