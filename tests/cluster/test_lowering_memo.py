@@ -1,8 +1,12 @@
 """Structurally equal clusters are lowered once, and unequal ones are kept apart."""
+import contextlib
+import gc
+
 import pytest
 
 from tf_autofuse.cluster import lowering
 from tf_autofuse.errors import Unsupported
+from tf_autofuse.loop.lower import Lowering
 from tf_autofuse.loop.source import Operator, TensorInfo
 
 
@@ -92,3 +96,21 @@ def test_a_refusal_is_remembered_and_names_the_nodes_of_each(lowered):
         messages.append(str(refusal.value))
     assert "a/" in messages[0] and messages[1] == messages[0].replace("a/", "b/")
     assert len(lowered) == 1
+
+
+def test_nothing_waits_for_garbage_collection(no_garbage_collection):
+    """A pass keeps it off: what is lowered or refused must be freed without it."""
+    good, bad = chain("a/"), chain("b/", kind="ReduceSum")
+    memo = memo_of(good, bad)
+    memo.candidate(*good[:2])
+    with contextlib.suppress(Unsupported):
+        memo.candidate(*bad[:2])
+    assert not any(isinstance(thing, Lowering) for thing in gc.get_objects())
+
+
+@pytest.fixture
+def no_garbage_collection():
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()

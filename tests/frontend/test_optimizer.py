@@ -1,5 +1,6 @@
 """The callback of the graph optimizer, with pass plug-ins written for the test."""
 
+import gc
 import textwrap
 
 import pytest
@@ -11,6 +12,7 @@ from tensorflow.core.framework import graph_pb2
 from tf_autofuse import flags, log
 from tf_autofuse.errors import AutofuseError, IRError
 from tf_autofuse.frontend.tensorflow import optimizer
+from tf_autofuse.ge.node import NodeData
 from tf_autofuse.report.model import RECORDER
 
 v1 = tf.compat.v1
@@ -175,3 +177,16 @@ def test_an_unreadable_graph_is_reported(plugin):
 def test_damaged_bytes_never_raise(plugin, cut):
     plugin(FUSE_ABS)
     assert optimizer.optimize(graph_def()[:-cut], INFO) is None
+
+
+def test_a_pass_leaves_no_graph_to_garbage_collection(plugin):
+    """It is off during the pass, and the memory of a large graph would wait for it."""
+    plugin(FUSE_ABS)
+    gc.collect()
+    gc.disable()
+    try:
+        assert optimizer.optimize(graph_def(), INFO) is not None
+        left = [thing for thing in gc.get_objects() if isinstance(thing, NodeData)]
+        assert not {"x", "z"} & {node.name for node in left}
+    finally:
+        gc.enable()

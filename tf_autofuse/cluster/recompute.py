@@ -8,10 +8,10 @@ it is not written. An operator without readers is in no kernel but those that co
 """
 from __future__ import annotations
 
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from tf_autofuse.cluster.fusible import saves_work
-from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, LoweringMemo
+from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, Lowering, LoweringMemo
 from tf_autofuse.cluster.result import Cluster
 from tf_autofuse.cluster.view import GraphView
 from tf_autofuse.errors import Unsupported
@@ -64,10 +64,10 @@ def recompute(graph: Graph, clusters: Sequence[Cluster], min_ops: int) -> List[C
 class _Kernel:
     """`members` and `copies` are node indices; `lowered` and `moved` belong to them."""
 
-    def __init__(self, members: Set[int], lowered: Optional[LoweredKernel], moved: int):
+    def __init__(self, members: Set[int], lowered: LoweredKernel, moved: int):
         self.members = members
         self.copies: Set[int] = set()
-        self.lowered = lowered
+        self.lowered: Union[None, LoweredKernel, Lowering] = lowered
         self.moved = moved
         self.tries = 0
         self.reads: Optional[Set[TensorRef]] = None
@@ -106,13 +106,15 @@ class _Recompute:
 
     def _cluster(self, kernel: _Kernel, owned: Set[int]) -> Cluster:
         """An operator that is gone counts for the first kernel that computes it."""
-        assert kernel.lowered is not None
+        lowered = kernel.lowered
+        assert lowered is not None
         taken = (kernel.copies & self._gone) - owned
         owned |= taken
         indices = self._sorted(kernel.members | kernel.copies)
         nodes = tuple(self._view.nodes[index] for index in indices)
         copies = frozenset(kernel.copies)
-        return Cluster(nodes, kernel.lowered, copies, copies - taken)
+        lowered = lowered.named() if isinstance(lowered, Lowering) else lowered
+        return Cluster(nodes, lowered, copies, copies - taken)
 
     def _sorted(self, indices: Set[int]) -> List[int]:
         return sorted(indices, key=self._rank.__getitem__)
@@ -294,8 +296,8 @@ class _Recompute:
         indices = self._sorted(kernel.members | kernel.copies)
         operators = [self._graph.operators[index] for index in indices]
         outputs = self._outputs(kernel, indices)
-        kernel.moved = self._graph.memo.candidate(operators, outputs).moved
-        kernel.lowered = self._graph.memo.lower(operators, outputs)
+        kernel.lowered = self._graph.memo.find(operators, outputs)
+        kernel.moved = kernel.lowered.candidate.moved
         return kernel.moved
 
     def _outputs(self, kernel: _Kernel, indices: Sequence[int]) -> List[TensorRef]:

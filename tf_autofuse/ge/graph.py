@@ -67,6 +67,14 @@ class GraphData:
             self.inputs = [end for end in self.inputs if end[0] is not node]
             self.outputs = [end for end in self.outputs if end[0] is not node]
 
+    def dissolve(self) -> None:
+        """Drop all nodes and edges. Nodes and graph refer to each other: without this they stay
+        until garbage collection finds them."""
+        for node in self.nodes.values():
+            node.inputs, node.outputs, node.in_controls, node.out_controls = [], [], [], []
+            node.graph = None
+        self.nodes, self.inputs, self.outputs = {}, [], []
+
     def owned_subgraphs(self) -> List["GraphData"]:
         """The subgraphs kept here: all of the model for the root, none for a subgraph."""
         return list(self.subgraphs.values())
@@ -102,6 +110,10 @@ class Graph:
     def name(self) -> str:
         """Name of the graph."""
         return self._graph.name
+
+    def dissolve(self) -> None:
+        """Drop all nodes, when the graph is not needed any more: their memory is free at once."""
+        self._graph.dissolve()
 
     def get_direct_nodes(self) -> List[Node]:
         """Nodes of this graph without those of its subgraphs."""

@@ -21,15 +21,17 @@ Operands = Sequence[Tuple[int, Any]]
 
 
 class Broadcasts:
-    """The axes of a lowering that stand for the largest of several sizes."""
+    """The axes of a lowering that stand for the largest of several sizes.
 
-    def __init__(self, low: Any):
-        self._low = low
+    Methods take the lowering `low`: it owns this, and objects that own each other are not freed
+    while a pass keeps garbage collection off.
+    """
+
+    def __init__(self) -> None:
         self._made: Dict[FrozenSet[int], int] = {}
 
-    def join(self, args: List[Any], position: int, here: Operands) -> int:
+    def join(self, low: Any, args: List[Any], position: int, here: Operands) -> int:
         """One axis for the operands that vary along `position`; `args` become what has it."""
-        low = self._low
         first = here[0][1]
         tokens = {low.size(axis) for _, axis in here}
         if len(tokens) == 1:
@@ -42,8 +44,8 @@ class Broadcasts:
             raise low.refused("SHAPE", "dims %s differ" % sizes)
         exact = [axis for _, axis in here if low.size(axis) in known]
         if not known:
-            exact = self._largest([axis for _, axis in here])
-        axis = exact[0] if exact else self._new([axis for _, axis in here])
+            exact = self._largest(low, [axis for _, axis in here])
+        axis = exact[0] if exact else self._new(low, [axis for _, axis in here])
         for number, other in here:
             if other in exact:
                 low.unify(axis, other)
@@ -51,25 +53,24 @@ class Broadcasts:
                 args[number] = _widened(low, args[number], position, axis)
         return axis
 
-    def _members(self, axis: int) -> Set[int]:
+    def _members(self, low: Any, axis: int) -> Set[int]:
         """The axes, by root, of which `axis` is the largest."""
-        low = self._low
         root = low.axes.root(axis)
         found = {low.axes.root(member) for members, made in self._made.items()
                  if low.axes.root(made) == root for member in members}
         return found or {root}
 
-    def _largest(self, axes: Sequence[int]) -> List[int]:
+    def _largest(self, low: Any, axes: Sequence[int]) -> List[int]:
         """Those of `axes` that are as large as all of them together."""
-        sizes = [{self._low.size(member) for member in self._members(axis)} for axis in axes]
+        sizes = [{low.size(member) for member in self._members(low, axis)} for axis in axes]
         return [axis for axis, own in zip(axes, sizes) if own == set().union(*sizes)]
 
-    def _new(self, axes: Sequence[int]) -> int:
+    def _new(self, low: Any, axes: Sequence[int]) -> int:
         """The axis that is as large as all of `axes` together."""
         members = frozenset().union(  # type: FrozenSet[int]
-            *[self._members(axis) for axis in axes])
+            *[self._members(low, axis) for axis in axes])
         if members not in self._made:
-            self._made[members] = self._low.new_axis(self._low.new_symbol())
+            self._made[members] = low.new_axis(low.new_symbol())
         return self._made[members]
 
 

@@ -76,7 +76,7 @@ class Lowering:
         self._known: Dict[tuple, int] = {}
         self._loads: Dict[tuple, int] = {}
         self.axes = AxisTable()
-        self._broadcasts = Broadcasts(self)
+        self._broadcasts = Broadcasts()
         self._origin = ""
 
     # ---- operators -------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class Lowering:
                 for number, arg in enumerate(args)
                 if len(arg.dims) >= -position and arg.dims[position] is not None
             ]
-            dims.append(self._broadcasts.join(args, position, here) if here else None)
+            dims.append(self._broadcasts.join(self, args, position, here) if here else None)
         return [_aligned(arg, dims) for arg in args], tuple(dims)
 
     def refused(self, code: str, text: str) -> Unsupported:

@@ -141,6 +141,7 @@ def _fuse(graph_def: bytes, info: Dict[str, Any]) -> Optional[Fused]:
         graph, record = import_graph(graph_def, info)
         graph = GraphEngine().run(graph)
         fused = export_graph(graph, record)
+        graph.dissolve()
     if fused == graph_def:
         return None
     nodes, rest, _ = wire.split(fused)
