@@ -151,9 +151,10 @@ class GroupPrinter(PiecePrinter):
         if not joined:
             self._open_loop(row, "", (group, high))
             return
-        at = self.point[row]
-        self.open("for (int64_t {0} = {1}; {0} < {2}; {0} += joined) {{".format(at, group, high))
-        self.put("const int64_t e = x0 + span * smaller(joined, %s - %s);" % (high, at))
+        self.open("for (int64_t {0} = {1}; {0} < {2}; {0} += joined) {{".format(
+            self.point[row], group, high))
+        self.put("const int64_t e = x0 + span * smaller(joined, %s - %s);"
+                 % (high, self.point[row]))
         self.stretch[inner] = ("x0", "e")
 
     def _operand(self, value: Reduce) -> str:
