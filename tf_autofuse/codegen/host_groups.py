@@ -33,6 +33,7 @@ class GroupPrinter(PiecePrinter):
         self.means = means  # variances, with their means
         self.outer = len(nest.outer_kept)
         self.grouping = True  # whether rows may go into accumulators in groups
+        self.room = "MAX_TILE"  # elements of an array along the kept inner axis
 
     def _is_grouped(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
                     stores: Sequence[int]) -> bool:

@@ -35,7 +35,6 @@ class NestPrinter(WalkPrinter):
         self.places: Set[int] = set()  # stores whose memory keeps a value for the last pass
         reduces = any(step.reduces for step in nest.passes)
         self.tiled = nest.inner_kept and (reduces or bool(self.held))
-        self.room = "MAX_TILE"  # elements of an array along the kept inner axis
 
     def _held_values(self) -> List[Value]:
         """Costly values along the kept inner axis alone: every row uses them, so a block computes
