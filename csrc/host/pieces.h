@@ -4,12 +4,6 @@
 
 #include <stdint.h>
 
-/* The number of an interval as a type, so that loops are compiled for each one. */
-template <int k>
-struct Piece {
-  static constexpr int value = k;
-};
-
 /* Stretches of an axis along which none of n intervals begins or ends, and the number of the first
  * interval that each one lies in, n for none. */
 template <int n>

@@ -1,4 +1,4 @@
-"""Many tensors behind each other: every piece of a loop is compiled for itself."""
+"""Many tensors behind each other: the loop is printed for every piece."""
 import os
 
 import numpy as np
@@ -67,7 +67,7 @@ def test_pieces_of_other_types(dtype):
 def test_few_pieces_are_left_to_the_compiler():
     for count, many in ((5, False), (6, True), (24, True)):
         (entry,) = check(lambda *x: tf.negative(tf.concat(x, 1)), tensors([(4, 33)] * count))
-        assert ("walk(Piece<%d>()" % count in same_source(entry)) == many
+        assert ("cuts.first" in same_source(entry)) == many
 
 
 @pytest.mark.skipif(not MODERN, reason="the report has no folder of the kernel there")
@@ -79,4 +79,17 @@ def test_too_many_copies_of_a_loop_are_left_to_the_compiler():
 
     used = check(build, [sample((5, 24), "float16", 2, special=False)], kernels=None, composed=True)
     text = "".join(map(same_source, used))
-    assert text.count("const bool") > 20 and "walk(Piece" not in text
+    assert text.count("const bool") > 20 and "cuts.first" not in text
+
+
+@pytest.mark.skipif(not MODERN, reason="the report has no folder of the kernel there")
+@pytest.mark.parametrize("axis", [0, 1])
+def test_text_grows_with_the_pieces_and_not_with_their_square(axis):
+    texts = []
+    for count in (8, 32):
+        (entry,) = check(lambda *x: tf.negative(tf.concat(x, axis)), tensors([(4, 33)] * count))
+        texts.append(same_source(entry))
+    few, many = [len(text) for text in texts]
+    assert many < 4 * few
+    loops = [text.count("in0[") for text in texts]
+    assert max(loops) <= 2  # nobody but the first piece reads the first tensor

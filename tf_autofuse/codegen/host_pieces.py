@@ -2,18 +2,19 @@
 
 A point belongs to one of them, but is written as a selection among all: with a few of them the
 compiler finds the form in which nothing is selected, with many it leaves the loop scalar and
-computes each one for every point. So the loop is printed once, as a function of the piece it is in,
-and compiled for every piece: what belongs to others is gone there. Along the vector axis the loop
-is cut where a piece ends.
+computes each one for every point. So the loop is printed for every piece, without what belongs to
+others: text and compile time grow with the number of pieces, and not with its square. Along the
+vector axis the loop is cut where a piece ends.
 """
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Sequence, Set, Tuple
+from dataclasses import replace
+from typing import Dict, Iterable, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
 from tf_autofuse.codegen.host_values import inside_test
 from tf_autofuse.codegen.host_vectors import VectorPrinter
 from tf_autofuse.kernel.nest import Nest, needed
-from tf_autofuse.loop.ir import Inside, Load, LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ir import Inside, Load, LoopKernel, Map, Reduce, Value, renamed
 from tf_autofuse.loop.ops import NARROW_FLOATS
 
 # From here on the compiler does not find that form. Measured with g++ 12: six tensors along an
@@ -98,6 +99,49 @@ def _in_order(loop: LoopKernel) -> List[str]:
     return [name for chain in chains.values() for name in chain]
 
 
+def loop_of_piece(
+    loop: LoopKernel, insides: Sequence[Inside], piece: int, roots: Iterable[str]
+) -> LoopKernel:
+    """The values that `roots` need where interval number `piece` is the first one that a point is
+    in (their number: it is in none), with the selections made that this decides."""
+    axes = {value.name: value.axes for value in loop.body}
+    truth = {inside.name: number == piece for number, inside in enumerate(insides[:piece + 1])}
+    wanted = set(roots)
+    names: Dict[str, str] = {}
+    kept: List[Value] = []
+    for value in reversed(loop.body):
+        if value.name not in wanted:
+            continue
+        value = _decided(value, truth)
+        names[value.name] = value.name
+        # A sum over an axis needs an operand that has it.
+        if isinstance(value, Map) and value.op == "select" and (
+                value.args[1] == value.args[2] and axes[value.args[1]] == value.axes):
+            names[value.name] = value.args[1]
+            wanted.add(value.args[1])
+            continue
+        kept.append(value)
+        wanted.update(value.args)
+    for value in loop.body:  # an operand comes before what is selected from it
+        if value.name in names:
+            names[value.name] = names[names[value.name]]
+    body = tuple(renamed(value, names) for value in reversed(kept))
+    stores = tuple(replace(store, value=names.get(store.value, store.value))
+                   for store in loop.stores)
+    return replace(loop, body=body, stores=stores)
+
+
+def _decided(value: Value, truth: Mapping[str, bool]) -> Value:
+    """The value where the intervals `truth` hold or do not."""
+    if isinstance(value, Load):
+        return replace(value, when=tuple(name for name in value.when if not truth.get(name)))
+    if isinstance(value, Map) and value.op == "select" and value.args[0] in truth:
+        test, yes, no = value.operands
+        taken = yes if truth[test] else no
+        return replace(value, operands=(test, taken, taken))
+    return value
+
+
 class PiecePrinter(VectorPrinter):
     """Prints vector loops piece by piece where there are many."""
 
@@ -125,48 +169,62 @@ class PiecePrinter(VectorPrinter):
         if not any(value in insides for value in values):
             super()._vectors(depth, lines, reduces, stores)
             return
-        cut = axis == self.nest.order[depth]
+        if axis == self.nest.order[depth]:
+            self._stretches(depth, lines, reduces, stores)
+            return
+        for number, inside in enumerate(insides):
+            self.open("%sif (%s) {" % (
+                "else " * bool(number), inside_test(self.point[axis], inside)))
+            self._piece(number, depth, lines, reduces, stores)
+            self.close()
+        self.open("else {")
+        self._piece(len(insides), depth, lines, reduces, stores)
+        self.close()
+
+    def _stretches(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
+                   stores: Sequence[int]) -> None:
+        """The stretches of a row, each in the form of the first interval that it is in."""
+        axis, insides = self.pieces
         limits = self._limits(axis)
-        self.open("{")
-        self.open("const auto walk = [&](auto here%s) __attribute__((always_inline)) {"
-                  % (", int64_t c0, int64_t e0" if cut else ""))
-        self._flags("c0" if cut else self.point[axis])
-        known = self.known
-        self.known = known | {value.name for value in insides}
-        if cut:
-            self.stretch[axis] = ("c0", "e0")
-        lines = dict(lines)
-        lines[depth] = [value for value in lines[depth] if value not in insides]
-        super()._vectors(depth, lines, reduces, stores)
-        self.stretch.pop(axis, None)
-        self.known = known
-        self.close()
-        self.put(";")
-        if cut:
-            self._cut(limits)
-        else:
-            for number, inside in enumerate(insides):
-                self.put("%sif (%s) walk(Piece<%d>());" % (
-                    "else " * bool(number), inside_test(self.point[axis], inside), number))
-            self.put("else walk(Piece<%d>());" % len(insides))
-        self.close()
-
-    def _flags(self, point: str) -> None:
-        """In which intervals the points of this piece are."""
-        for number, inside in enumerate(self.pieces.insides):
-            self.put("const bool {0} = here.value == {1} || (here.value < {1} && {2});".format(
-                self.var(inside), number, inside_test(point, inside)))
-
-    def _cut(self, limits: Tuple[str, str]) -> None:
-        """The calls for the stretches of a row."""
-        count = len(self.pieces.insides)
         self.open("for (int s = 0; s < cuts.count; ++s) {")
         self.put("const int64_t c0 = larger(%s, cuts.from[s]);" % limits[0])
         self.put("const int64_t e0 = smaller(%s, cuts.from[s + 1]);" % limits[1])
         self.put("if (c0 >= e0) continue;")
+        self.stretch[axis] = ("c0", "e0")
         self.open("switch (cuts.first[s]) {")
-        for number in range(count):
-            self.put("case %d: walk(Piece<%d>(), c0, e0); break;" % (number, number))
-        self.put("default: walk(Piece<%d>(), c0, e0);" % count)
+        for number in range(len(insides) + 1):
+            label = "case %d" % number if number < len(insides) else "default"
+            self.open(label + ": {")
+            self._piece(number, depth, lines, reduces, stores)
+            self.put("break;")
+            self.close()
         self.close()
         self.close()
+        del self.stretch[axis]
+
+    def _piece(self, number: int, depth: int, lines: Dict[int, List[Value]],
+               reduces: List[Reduce], stores: Sequence[int]) -> None:
+        """The vector loop where interval `number` is the first one that the points are in."""
+        whole, known, by_name = self.loop, self.known, self.by_name
+        insides = self.pieces.insides
+        roots = self._roots(lines.get(depth, []), reduces, stores)
+        self.loop = loop_of_piece(whole, insides, number, roots)
+        here = {value.name: value for value in self.loop.body}
+        self.by_name = {**by_name, **here}
+        self._flags(number, [inside for inside in insides if inside.name in here])
+        self.known = known | {inside.name for inside in insides}
+        own = [here[value.name] for value in lines.get(depth, [])
+               if value.name in here and value.name not in self.known]
+        super()._vectors(depth, {**lines, depth: own}, [
+            self._reduction(value.name) for value in reduces], stores)
+        self.loop, self.known, self.by_name = whole, known, by_name
+
+    def _flags(self, number: int, insides: Sequence[Inside]) -> None:
+        """In which intervals the points of a piece are, where something still asks."""
+        axis = self.pieces.axis
+        point = self.stretch[axis][0] if axis in self.stretch else self.point[axis]
+        for inside in insides:
+            place = self.pieces.insides.index(inside)
+            text = inside_test(point, inside) if place > number else (
+                "true" if place == number else "false")
+            self.put("const bool %s = %s;" % (self.var(inside), text))

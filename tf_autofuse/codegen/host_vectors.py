@@ -29,6 +29,16 @@ class VectorPrinter(MemoryPrinter):
         """Everything that happens at one depth of the walk, once per point."""
         raise NotImplementedError
 
+    def _roots(self, values: Sequence[Value], reduces: Sequence[Reduce],
+               stores: Sequence[int]) -> List[str]:
+        """Names of what a level with these values is there for."""
+        raise NotImplementedError
+
+    def _reduction(self, name: str) -> Reduce:
+        value = self.by_name[name]
+        assert isinstance(value, Reduce)
+        return value
+
     def _vectors(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
                  stores: Sequence[int]) -> None:
         """The vector loop, in the form that its memory and its math want."""

@@ -225,7 +225,8 @@ class WalkPrinter(GroupPrinter):
         other = acc.operand(self.wide(value.operand))
         self.put("%s = %s;" % (slot, acc.combine(slot, other)))
 
-    def _reduction(self, name: str) -> Reduce:
-        value = self.by_name[name]
-        assert isinstance(value, Reduce)
-        return value
+    def _roots(self, values: Sequence[Value], reduces: Sequence[Reduce],
+               stores: Sequence[int]) -> List[str]:
+        written = [self.loop.stores[n].value for n in (*stores, *self.crosses)]
+        return [v.name for v in (*values, *reduces) if v.name in self.parked
+                or isinstance(v, Reduce)] + written
