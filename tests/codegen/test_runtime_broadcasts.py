@@ -1,12 +1,15 @@
 """Sizes that only the run time knows to be equal or 1, through every layer."""
 import itertools
+import re
 
 import numpy as np
 import pytest
 from kernel_forms import run_all
 
 from tf_autofuse.cluster.legal import check
+from tf_autofuse.codegen.host import print_nests
 from tf_autofuse.errors import Unsupported
+from tf_autofuse.kernel.nest import build_nests
 from tf_autofuse.loop.interp import run
 from tf_autofuse.loop.ir import Load
 from tf_autofuse.loop.lower import lower
@@ -101,3 +104,20 @@ def test_a_part_is_not_broadcast(size):
     with pytest.raises(Unsupported) as error:
         lowered(operators, infos, "m")
     assert error.value.code == "RUNTIME_BROADCAST"
+
+
+def test_operands_that_are_not_broadcast_are_read_in_vectors():
+    """The form for them has no run-time strides, and runs only where every stride is its axis's."""
+    kernel, _ = lowered(CHAIN, rows(-5, -6, -7), "e")
+    text = print_nests(kernel, build_nests(kernel))
+    general, dense = (text[text.index("static void " + name):].split("\n}\n")[0]
+                      for name in ("nest0", "dense0"))
+    assert "args->strides" in general and "args->strides" not in dense
+    assert text.count("(dense ? dense0 : nest0)(") == 1
+    strides = [int(n) for n in re.findall(r"args->strides\[(\d+)\] ==", text)]
+    assert len(strides) == len(set(strides)) == 6  # two axes of three operands
+
+
+def test_fixed_sizes_have_one_form():
+    kernel, _ = lowered(CHAIN, rows(5, 5, 5), "e")
+    assert "dense" not in print_nests(kernel, build_nests(kernel))

@@ -5,9 +5,10 @@ from typing import Dict, List, Sequence
 
 from tf_autofuse.codegen.host_beside import BesidePrinter
 from tf_autofuse.codegen.host_cost import element_cost
+from tf_autofuse.codegen.host_dense import dense_test, without_broadcasts
 from tf_autofuse.codegen.host_moments import join_moments, with_means
 from tf_autofuse.kernel.ir import Kernel
-from tf_autofuse.kernel.nest import Nest, build_nests, runtime_rows
+from tf_autofuse.kernel.nest import Nest, build_nests, runtime_rows, table_names
 from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Place, unit_axis
 from tf_autofuse.loop.ops import REFUSING
 from tf_autofuse.loop.text import print_loop
@@ -32,16 +33,33 @@ def print_nests(loop: LoopKernel, nests: Sequence[Nest]) -> str:
     loop, means = join_moments(loop)
     cut = [with_means(nest, means) for nest in build_nests(loop)] if means else nests
     printers = [BesidePrinter(loop, nest, i, means) for i, nest in enumerate(cut)]
+    dense = _dense_printers(loop, cut, means)
     reused = reused_inputs(loop, nests)
-    for printer in printers:
+    for printer in printers + dense:
         printer.reused = reused
     includes = "".join('#include "%s"\n' % name for name in
                        _HEADERS)
     parts = [head + "\n" + includes]
-    parts += [printer.print() for printer in printers]
+    parts += [printer.print() for printer in printers + dense]
     parts += [_tiling(loop, printers), _reuse(reused)] if reused else [_tiling(loop, printers)]
-    parts.append(_run(loop, printers))
+    parts.append(_run(loop, printers, dense))
     return "\n".join(parts)
+
+
+def _dense_printers(
+    loop: LoopKernel, nests: Sequence[Nest], means: Dict[str, str]
+) -> List[BesidePrinter]:
+    """Printers of the same nests for operands that are not broadcast; none if no one may be."""
+    dense = without_broadcasts(loop)
+    if dense is loop:
+        return []
+    printers = [BesidePrinter(dense, nest, i, means) for i, nest in enumerate(nests)]
+    rows = runtime_rows(loop)
+    for printer in printers:
+        printer.name = "dense%d" % printer.number
+        printer.rows = {number: rows[number] for number in printer.rows}
+        printer.table = table_names(loop)
+    return printers
 
 
 def reused_inputs(loop: LoopKernel, nests: Sequence[Nest]) -> Dict[int, int]:
@@ -124,7 +142,9 @@ def _place_temp(loop: LoopKernel, number: int, printer: BesidePrinter) -> List[s
             "  out->workspace_bytes += ceil_div(%s, 64) * 64;" % count]
 
 
-def _run(loop: LoopKernel, printers: List[BesidePrinter]) -> str:
+def _run(
+    loop: LoopKernel, printers: List[BesidePrinter], dense: Sequence[BesidePrinter]
+) -> str:
     places = any(isinstance(v, Place) for v in loop.body)
     refuses = places or any(isinstance(v, Map) and v.op in REFUSING for v in loop.body)
     lines = [
@@ -137,7 +157,12 @@ def _run(loop: LoopKernel, printers: List[BesidePrinter]) -> str:
         "int32_t autofuse_run(const AutofuseArgs* args, const AutofuseTiling* tiling, "
         "int32_t phase,",
         "                     int64_t begin, int64_t end) {",
-    ] + ["  failure_seen = AUTOFUSE_OK;"] * refuses + ["  refused_size = -1;"] * places + [
+    ] + ["  failure_seen = AUTOFUSE_OK;"] * refuses + ["  refused_size = -1;"] * places
+    if dense:
+        lines += ["  const int64_t n%d = args->sizes[%d];" % (i, i)
+                  for i in range(len(loop.sized_axes))]
+        lines.append("  const bool dense = %s;" % dense_test(loop, printers[0].size))
+    lines += [
         "  for (int64_t block = begin; block < end; ++block) {",
         "    int64_t at = block;",
     ]
@@ -146,8 +171,9 @@ def _run(loop: LoopKernel, printers: List[BesidePrinter]) -> str:
         lines += [
             "    const int64_t blocks%d = blocks_in(tiling->p + %d * CUT_PARAMS, phase, %d%s);"
             % (n, n, max(printer.phases, 1), ", true" * printer.joins),
-            "    if (at >= 0 && at < blocks%d) nest%d(args, tiling, %s, at);" % (
-                n, n, "phase - (int32_t)tiling->p[%d * CUT_PARAMS + CUT_FIRST]" % n
+            "    if (at >= 0 && at < blocks%d) %s(args, tiling, %s, at);" % (
+                n, "(dense ? dense%d : nest%d)" % (n, n) if dense else "nest%d" % n,
+                "phase - (int32_t)tiling->p[%d * CUT_PARAMS + CUT_FIRST]" % n
                 if loop.temps else "phase"),
             "    at -= blocks%d;" % n,
         ]

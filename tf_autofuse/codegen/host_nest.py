@@ -25,6 +25,7 @@ class NestPrinter(WalkPrinter):
     def __init__(self, loop: LoopKernel, nest: Nest, number: int, means: Dict[str, str]) -> None:
         super().__init__(loop, nest, means)
         self.number = number
+        self.name = "nest%d" % number
         self.level = levels(loop)
         last = nest.passes[-1]
         phases = len(nest.passes) + (1 if last.reduces else 0)
@@ -69,8 +70,8 @@ class NestPrinter(WalkPrinter):
 
     def print(self) -> str:
         """The whole function."""
-        self.open("static void nest%d(const AutofuseArgs* args, const AutofuseTiling* tiling, "
-                  "int32_t phase, int64_t block) {" % self.number)
+        self.open("static void %s(const AutofuseArgs* args, const AutofuseTiling* tiling, "
+                  "int32_t phase, int64_t block) {" % self.name)
         self._prologue()
         if self.held:
             self._hold()

@@ -49,6 +49,7 @@ class ValuePrinter:
         self.size = {axis: "n%d" % i for i, axis in enumerate(loop.axes)}
         self.point = {axis: "i%d" % i for i, axis in enumerate(loop.axes)}
         self.rows = runtime_rows(loop)
+        self.table = table_names(loop)
         self.partial_types = _partial_types(loop)
         self.rough = rough_values(loop)
         self.fractions = logs_of_fractions(loop)
@@ -78,11 +79,11 @@ class ValuePrinter:
         for number, axis in enumerate(self.loop.sized_axes):
             self.put("const int64_t %s = args->sizes[%d];" % (self.size[axis], number))
         values = needed(self.loop, roots)
-        names = table_names(self.loop)
         for value in values:
             if isinstance(value, Inside):
                 for name in ("low%d" % value.number, "high%d" % value.number):
-                    self.put("const int64_t %s = args->strides[%d];" % (name, names.index(name)))
+                    place = self.table.index(name)
+                    self.put("const int64_t %s = args->strides[%d];" % (name, place))
             if isinstance(value, Place):  # nowhere to read from
                 size = self.size[value.axis]
                 tests = "".join(" && %s > 0" % self.size[axis] for axis in value.axes)
