@@ -22,7 +22,7 @@ def centred(x, y, z):
 
 BUILDS = {
     "elementwise": lambda x, y, z: tf.maximum(-(tf.abs(x) - y), z),
-    "compare": lambda x, y, z: tf.where(x > y, x * z, tf.abs(y)),
+    "compare": lambda x, y, z: tf.compat.v2.where(x > y, x * z, tf.abs(y)),
     "rows": lambda x, y, z: tf.reduce_sum(tf.abs(x - y) * z, 1),
     "columns": lambda x, y, z: tf.reduce_max(x * y + z, 0),
     "all": lambda x, y, z: tf.reduce_mean(tf.math.squared_difference(x, y) * z),
