@@ -14,6 +14,10 @@ using tensorflow::Tensor;
 
 // From here on the C library maps fresh pages for every request, or may do so.
 constexpr size_t kLeastPooledBytes = size_t{4} << 20;
+// oneDNN's allocator keeps large blocks itself: of smaller tensors one pool is enough, and what
+// waits in two is memory lost. Beyond this the pages of ours, which are huge, pay.
+constexpr size_t kLeastBesideOneDnn = size_t{32} << 20;
+constexpr char kOneDnnAllocator[] = "mklcpu";
 constexpr size_t kMostIdleBytes = size_t{2} << 30;
 constexpr size_t kIdleShareOfMachine = 8;
 constexpr double kMostIdleSeconds = 2;
@@ -42,6 +46,12 @@ bool IsPlain(const tensorflow::AllocatorAttributes& attributes) {
   return !attributes.nic_compatible() && !attributes.gpu_compatible() && attributes.scope_id <= 0;
 }
 
+size_t LeastPooled(tensorflow::OpKernelContext* ctx,
+                   const tensorflow::AllocatorAttributes& attributes) {
+  return ctx->get_allocator(attributes)->Name() == kOneDnnAllocator ? kLeastBesideOneDnn
+                                                                    : kLeastPooledBytes;
+}
+
 }  // namespace
 
 BufferPool* OutputPool() {
@@ -56,7 +66,8 @@ Status MakeOutput(tensorflow::OpKernelContext* ctx, int index, int reused,
   }
   const tensorflow::DataType dtype = ctx->expected_output_dtype(index);
   const size_t bytes = static_cast<size_t>(shape.num_elements()) * DataTypeSize(dtype);
-  if (bytes >= kLeastPooledBytes && IsPlain(ctx->output_alloc_attr(index))) {
+  const tensorflow::AllocatorAttributes attributes = ctx->output_alloc_attr(index);
+  if (bytes >= kLeastPooledBytes && bytes >= LeastPooled(ctx, attributes) && IsPlain(attributes)) {
     Tensor pooled(TheAllocator(), dtype, shape);
     if (pooled.IsInitialized()) {
       ctx->set_output(index, pooled);

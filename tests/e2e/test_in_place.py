@@ -7,7 +7,7 @@ from harness import check
 from tf_autofuse.runtime import tf_op
 
 pytestmark = pytest.mark.e2e
-SIDE = 1100  # a matrix of more than 4 MiB, which would come from the pool
+SIDE = 2900  # a matrix of more than 32 MiB, which would come from the pool
 
 
 def pool_requests():
