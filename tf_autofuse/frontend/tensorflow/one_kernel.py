@@ -15,6 +15,7 @@ from tensorflow.core.framework import node_def_pb2
 
 from tf_autofuse import log
 from tf_autofuse.frontend.tensorflow import wire
+from tf_autofuse.frontend.tensorflow.record import parse_input
 
 KERNEL_OP = "AutofusedKernel"
 _ARGUMENT, _RESULT = "_Arg", "_Retval"
@@ -67,7 +68,7 @@ def _call_of(nodes: Sequence[bytes]) -> Optional[KernelCall]:
     kernel = by_op[KERNEL_OP][0]
     arguments = {node.name: node.attr["index"].i for node in by_op[_ARGUMENT]}
     results = sorted((node.attr["index"].i, node.input[0]) for node in by_op[_RESULT])
-    read = [_output(source) for _, source in results]
+    read = [parse_input(source) for _, source in results]
     if any(name != kernel.name for name, _ in read) or len(set(read)) != len(read):
         return None
     if any(source not in arguments for source in kernel.input):
@@ -78,11 +79,6 @@ def _call_of(nodes: Sequence[bytes]) -> Optional[KernelCall]:
         len(kernel.attr["Tout"].list.type),
         _attributes(kernel),
     )
-
-
-def _output(source: str) -> Tuple[str, int]:
-    name, _, number = source.partition(":")
-    return name, int(number or 0)
 
 
 def _attributes(kernel: Any) -> Tuple[Any, ...]:
