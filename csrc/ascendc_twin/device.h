@@ -31,7 +31,7 @@ struct ChipLimits {
   int64_t repeat = 255, queue_buffers = 8, buffers = 64, copy_blocks = 4095, copy_bytes = 2097151;
 };
 
-class Device {
+class ASCENDC_TWIN_CORE Device {
  public:
   GlobalMemory gm;
   const uint8_t* tiling = nullptr;
@@ -46,72 +46,24 @@ class Device {
   std::vector<std::string> lacks;  // calls that the chip does not have
   ChipLimits limits;
 
-  void CountVector(const char* api, uint32_t item, int64_t repeats) {
-    ++vector_instructions;
-    vector_repeats += repeats;
-    for (CallCount& count : calls) {
-      if (count.item != item || std::strcmp(count.api, api) != 0) continue;
-      ++count.calls;
-      count.repeats += repeats;
-      return;
-    }
-    calls.push_back({api, item, 1, repeats});
-  }
+  void CountVector(const char* api, uint32_t item, int64_t repeats);
 
   // Cores take turns, the lowest number first: one runs from Enter until it waits in Barrier or has
   // called Leave.
-  void Start() {
-    waits_for_.assign(block_dim, 0);
-    gm.caches.resize(block_dim);
-    gm.check = check;
-  }
-  void Enter(std::unique_lock<std::mutex>& lock, int64_t core) {
-    lock = std::unique_lock<std::mutex>(mutex_);
-    AwaitTurn(lock, core);
-  }
-  void Leave(int64_t core) {
-    waits_for_[core] = kEnded;
-    PassTurn(core);
-  }
-  void Fail() {
-    failed_ = true;
-    changed_.notify_all();
-  }
+  void Start();
+  void Enter(std::unique_lock<std::mutex>& lock, int64_t core);
+  void Leave(int64_t core);
+  void Fail();
 
-  void Barrier(std::unique_lock<std::mutex>& lock, int64_t core, Loc at) {
-    barrier_at_ = at;
-    waits_for_[core] = gm.epoch + 1;
-    if (++arrived_ == block_dim) {
-      arrived_ = 0;
-      ++gm.epoch;
-    }
-    PassTurn(core);
-    AwaitTurn(lock, core);
-  }
+  void Barrier(std::unique_lock<std::mutex>& lock, int64_t core, Loc at);
 
  private:
   static constexpr uint32_t kEnded = ~0u;
 
-  void AwaitTurn(std::unique_lock<std::mutex>& lock, int64_t core) {
-    changed_.wait(lock, [&] { return failed_ || turn_ == core; });
-    if (failed_) throw Stopped();
-  }
+  void AwaitTurn(std::unique_lock<std::mutex>& lock, int64_t core);
 
   // To the next core that can go on. When none can, some wait for cores that have ended.
-  void PassTurn(int64_t from) {
-    int32_t ended = 0;
-    for (int64_t k = 1; k <= block_dim; ++k) {
-      const int64_t next = (from + k) % block_dim;
-      ended += waits_for_[next] == kEnded;
-      if (waits_for_[next] > gm.epoch) continue;
-      turn_ = next;
-      changed_.notify_all();
-      return;
-    }
-    if (ended == block_dim) return;
-    Refuse(barrier_at_, "SyncAll", "SyncAll", "%d of %d cores wait; the others have ended",
-           arrived_, block_dim);
-  }
+  void PassTurn(int64_t from);
 
   std::mutex mutex_;
   std::condition_variable changed_;

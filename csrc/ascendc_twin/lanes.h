@@ -37,17 +37,24 @@ struct Strides {
   uint32_t block, repeat;
 };
 
-template <class T>
-struct Operand {
-  const Local<T>& tensor;
+// Where the elements of an operand lie; what is checked goes by their size alone.
+struct Span {
+  Place place;
   Strides strides;
+  uint32_t size;
+
   uint32_t At(int64_t repeat, uint32_t lane) const {
-    constexpr uint32_t per_block = kBlockBytes / sizeof(T);
-    return static_cast<uint32_t>(tensor.place.address +
+    const uint32_t per_block = kBlockBytes / size;
+    return static_cast<uint32_t>(place.address +
                                  (strides.repeat * repeat + strides.block * (lane / per_block)) *
                                      kBlockBytes +
-                                 lane % per_block * sizeof(T));
+                                 lane % per_block * size);
   }
+};
+
+template <class T>
+struct Operand : Span {
+  Operand(const Local<T>& tensor, Strides steps) : Span{tensor.place, steps, sizeof(T)} {}
 };
 
 template <class T>
@@ -62,141 +69,20 @@ void Store(uint8_t* p, T value) {
 }
 
 // Rules of the mask form, for instructions whose widest element has `size` bytes.
-inline void CheckExtent(const Extent& e, size_t size, const char* api, Loc at) {
-  if (!This().check || e.counted) return;
-  const int64_t most = This().device.limits.repeat;
-  if (e.repeat < 0 || e.repeat > most) {
-    Refuse(at, api, "repeat", "repeat %lld is outside 0..%lld", static_cast<long long>(e.repeat),
-           static_cast<long long>(most));
-  }
-  const uint32_t lanes = static_cast<uint32_t>(kRepeatBytes / std::max<size_t>(size, 2));
-  const bool high = lanes < 128 && (e.mask[1] || (lanes < 64 && e.mask[0] >> (lanes & 63)));
-  if (e.count > lanes || high) {
-    Refuse(at, api, "mask", "the mask names lanes beyond the %u of a repeat of %zu-byte elements",
-           lanes, size);
-  }
-}
+ASCENDC_TWIN_CORE void CheckExtent(const Extent& e, size_t size, const char* api, Loc at);
 
-inline void CountVector(const Extent& e, size_t size, const char* api) {
-  const int64_t repeats =
-      e.counted ? (e.count * static_cast<int64_t>(size) + kRepeatBytes - 1) / kRepeatBytes
-                : e.repeat;
-  This().device.CountVector(api, static_cast<uint32_t>(size), repeats);
-}
+ASCENDC_TWIN_CORE void CountVector(const Extent& e, size_t size, const char* api);
 
-// Calls touch(address, bytes) for every stretch of an operand that the extent covers.
-template <class T, class F>
-void Stretches(const Extent& e, const Operand<T>& operand, F touch) {
-  if (e.counted) {
-    touch(operand.tensor.place.address, static_cast<uint32_t>(e.count * sizeof(T)));
-    return;
-  }
-  constexpr uint32_t per_block = kBlockBytes / sizeof(T);
-  for (int64_t r = 0; r < e.repeat; ++r) {
-    for (uint32_t block = 0; block < 128 / per_block; ++block) {
-      uint32_t first = per_block, last = 0;
-      for (uint32_t k = 0; k < per_block; ++k) {
-        if (!e.Has(block * per_block + k)) continue;
-        first = std::min(first, k);
-        last = k + 1;
-      }
-      if (first >= last) continue;
-      touch(operand.At(r, block * per_block + first),
-            static_cast<uint32_t>((last - first) * sizeof(T)));
-    }
-  }
-}
+// Bytes from the start of an operand to the end of what the extent covers.
+ASCENDC_TWIN_CORE uint64_t Reach(const Extent& e, const Span& operand);
 
-template <class T>
-uint64_t Reach(const Extent& e, const Operand<T>& operand) {
-  uint64_t end = 0;
-  Stretches(e, operand, [&](uint32_t address, uint32_t bytes) {
-    end = std::max<uint64_t>(end, uint64_t{address} + bytes);
-  });
-  return end > operand.tensor.place.address ? end - operand.tensor.place.address : 0;
-}
-
-template <class T>
-void TouchRead(const Extent& e, const Operand<T>& src, const char* api, Loc at) {
-  Core& core = This();
-  core.CheckPlace(src.tensor.place, Reach(e, src), kBlockBytes, at, api);
-  Stretches(e, src, [&](uint32_t address, uint32_t bytes) {
-    core.ReadUb(kPipeV, address, bytes, at, api);
-  });
-}
-
-template <class T>
-void TouchWrite(const Extent& e, const Operand<T>& dst, const char* api, Loc at) {
-  Core& core = This();
-  core.CheckPlace(dst.tensor.place, Reach(e, dst), kBlockBytes, at, api);
-  Stretches(e, dst, [&](uint32_t address, uint32_t bytes) {
-    core.WriteUb(kPipeV, address, bytes, at, api);
-  });
-}
-
-template <class T>
-bool AllValid(const Extent& e, const Operand<T>& src) {
-  if (!This().check) return true;
-  bool good = true;
-  Stretches(e, src,
-            [&](uint32_t address, uint32_t bytes) { good = good && This().Valid(address, bytes); });
-  return good;
-}
-
-using Intervals = std::vector<std::pair<uint32_t, uint32_t>>;
-
-template <class T>
-Intervals IntervalsOf(const Extent& e, const Operand<T>& operand) {
-  Intervals all;
-  Stretches(e, operand,
-            [&](uint32_t address, uint32_t bytes) { all.emplace_back(address, address + bytes); });
-  std::sort(all.begin(), all.end());
-  return all;
-}
-
-inline bool Meet(const Intervals& a, const Intervals& b) {
-  size_t i = 0, j = 0;
-  while (i < a.size() && j < b.size()) {
-    if (a[i].second <= b[j].first) {
-      ++i;
-    } else if (b[j].second <= a[i].first) {
-      ++j;
-    } else {
-      return true;
-    }
-  }
-  return false;
-}
-
-// Instructions that may add up into one place over their repeats: destination and second source
-// are the same and do not move.
-inline bool Accumulates(const char* api) {
-  for (const char* name : {"Add", "Sub", "Mul", "Max", "Min"}) {
-    if (std::strcmp(name, api) == 0) return true;
-  }
-  return false;
-}
+ASCENDC_TWIN_CORE void TouchRead(const Extent& e, const Span& src, const char* api, Loc at);
+ASCENDC_TWIN_CORE void TouchWrite(const Extent& e, const Span& dst, const char* api, Loc at);
 
 // Source and destination are in the same place, lane by lane, or apart. `last` is the second
 // source of a binary instruction.
-template <class D, class S>
-void CheckOverlap(const Extent& e, const Operand<D>& dst, const Operand<S>& src, bool last,
-                  const char* api, Loc at) {
-  if (!This().check) return;
-  const uint64_t d = dst.tensor.place.address, s = src.tensor.place.address;
-  const uint64_t d_end = d + Reach(e, dst), s_end = s + Reach(e, src);
-  if (d_end <= s || s_end <= d) return;
-  const bool still = !e.counted && e.repeat > 1 && dst.strides.repeat == 0;
-  const bool in_place = d == s && sizeof(D) == sizeof(S) &&
-                        (e.counted || (dst.strides.block == src.strides.block &&
-                                       dst.strides.repeat == src.strides.repeat));
-  if (in_place && (!still || (last && Accumulates(api)))) return;
-  if (!in_place && !Meet(IntervalsOf(e, dst), IntervalsOf(e, src))) return;
-  Refuse(at, api, "overlap", "destination [%llu, %llu) overlaps source [%llu, %llu) in part%s",
-         static_cast<unsigned long long>(d), static_cast<unsigned long long>(d_end),
-         static_cast<unsigned long long>(s), static_cast<unsigned long long>(s_end),
-         in_place ? ", from repeat to repeat" : "");
-}
+ASCENDC_TWIN_CORE void CheckOverlap(const Extent& e, const Span& dst, const Span& src, bool last,
+                                    const char* api, Loc at);
 
 // Calls lane(index, repeat) for every active lane, in order.
 template <class F>
@@ -212,41 +98,21 @@ void ForLanes(const Extent& e, F lane) {
   }
 }
 
-constexpr size_t Widest() { return 0; }
-template <class... N>
-constexpr size_t Widest(size_t first, N... rest) {
-  const size_t other = Widest(rest...);
-  return first > other ? first : other;
-}
+using Spans = std::initializer_list<const Span*>;
+
+// Begins a vector instruction: everything but its values. False when no lane takes part.
+ASCENDC_TWIN_CORE bool Begin(const char* api, Loc at, const Extent& e, const Span& dst, Spans srcs);
 
 // One vector instruction. f takes the sources' elements and returns the destination's.
 template <class D, class F, class... S>
 void Lanewise(const char* api, Loc at, const Extent& e, const Operand<D>& dst, F f,
               const Operand<S>&... src) {
-  constexpr size_t size = Widest(sizeof(D), sizeof(S)...);
-  CheckExtent(e, size, api, at);
-  if (e.Empty()) return;
-  Core& core = This();
-  core.Issue(kPipeV);
-  CountVector(e, size, api);
-  size_t seen = 0;
-  (CheckOverlap(e, dst, src, ++seen == 2, api, at), ...);
-  (TouchRead(e, src, api, at), ...);
-  TouchWrite(e, dst, api, at);
-  if ((AllValid(e, src) && ...)) {
-    Stretches(e, dst,
-              [&](uint32_t address, uint32_t bytes) { core.SetValid(address, bytes, true); });
-  } else {
-    ForLanes(e, [&](uint32_t lane, int64_t r) {
-      const bool good = (core.Valid(src.At(r, lane), sizeof(S)) && ...);
-      core.SetValid(dst.At(r, lane), sizeof(D), good);
-    });
-  }
-  uint8_t* ub = core.ub.get();
+  if (!Begin(api, at, e, dst, {&src...})) return;
+  uint8_t* ub = This().ub.get();
   if (e.counted) {
-    uint8_t* d = ub + dst.tensor.place.address;
+    uint8_t* d = ub + dst.place.address;
     for (int64_t i = 0; i < e.count; ++i) {
-      Store<D>(d + i * sizeof(D), f(Load<S>(ub + src.tensor.place.address + i * sizeof(S))...));
+      Store<D>(d + i * sizeof(D), f(Load<S>(ub + src.place.address + i * sizeof(S))...));
     }
     return;
   }

@@ -8,6 +8,9 @@
 #include <exception>
 #include <string>
 
+// What needs no types of the kernel is compiled once, as a library of its own: the .cc files here.
+#define ASCENDC_TWIN_CORE __attribute__((visibility("default")))
+
 namespace ascendc_twin {
 
 // A line of the kernel text: the place of the API call that has Loc::Here() as default argument.
@@ -25,16 +28,9 @@ class Violation : public std::exception {
   std::string api, rule, text;
 };
 
-[[noreturn]] inline __attribute__((format(printf, 4, 5))) void Refuse(Loc at, const char* api,
-                                                                      const char* rule,
-                                                                      const char* format, ...) {
-  char text[512];
-  va_list list;
-  va_start(list, format);
-  std::vsnprintf(text, sizeof(text), format, list);
-  va_end(list);
-  throw Violation(at.line, api, rule, text);
-}
+[[noreturn]] ASCENDC_TWIN_CORE void Refuse(Loc at, const char* api, const char* rule,
+                                           const char* format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 // A stride that the instruction holds in 8 or 16 bits; a larger one would wrap without a word.
 template <class Field>

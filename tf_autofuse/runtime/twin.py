@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 import numpy as np
 
 from .. import build, paths
+from ..build.cache import digest_of
 from ..errors import AutofuseError, BuildError
 from .host import storage_dtype
 
@@ -141,9 +142,12 @@ class _Report(ctypes.Structure):
     ]
 
 
+# What needs no types of the kernel is compiled once, and then for speed.
+_CORE_FLAGS = ("-O2",) + TWIN_FLAGS[1:]
 _TOGETHER = "twin_kernels.h"
 _SYMBOL = "ascendc_twin_run"
 _libraries: Dict[str, ctypes.CDLL] = {}
+_core: List[ctypes.CDLL] = []
 _together: Dict[Tuple[str, str], Any] = {}
 
 
@@ -183,7 +187,7 @@ def build_together(kernels: Sequence[Tuple[str, str]]) -> None:
 
 def _build(unit: str, label: str, first: str) -> str:
     """The library of a unit whose first header, called `first`, is that of the twin."""
-    folder = os.path.join(paths.csrc_dir(), "ascendc_twin")
+    folder = _folder()
     # The driver as well, for the unit includes it behind the kernel.
     names = [os.path.join(folder, name) for name in ("kernel_operator.h", "twin_driver.h")]
     header = "".join('#include "{}"\n'.format(name) for name in names)
@@ -194,6 +198,22 @@ def _build(unit: str, label: str, first: str) -> str:
         include_dirs=(folder,),
         header=(first, header),
     )
+
+
+def _folder() -> str:
+    return os.path.join(paths.csrc_dir(), "ascendc_twin")
+
+
+def _load_core() -> None:
+    """What kernels find in the process: the part of the twin that is compiled once for them all."""
+    if _core:
+        return
+    folder = _folder()
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".cc"))
+    texts = [paths.read_text(os.path.join(folder, name)) for name in names]
+    unit = '// {}\n#include "twin_core.cc"\n'.format(digest_of(*texts))
+    path = build.build_library(unit, label="twin", flags=_CORE_FLAGS, include_dirs=(folder,))
+    _core.append(ctypes.CDLL(path, ctypes.RTLD_GLOBAL))
 
 
 def run_twin(
@@ -277,9 +297,10 @@ def _describe(run: _Run, platform: Any) -> None:
 
 
 def _load(path: str, symbol: str) -> Any:
-    """The function `symbol` of a library, which stays loaded."""
+    """The function `symbol` of a kernel library, which stays loaded."""
     library = _libraries.get(path)
     if library is None:
+        _load_core()
         library = _libraries[path] = ctypes.CDLL(path)
     function = getattr(library, symbol)
     function.argtypes = [ctypes.POINTER(_Run), ctypes.POINTER(_Report)]

@@ -26,6 +26,7 @@ struct Program {
 // Goes behind the kernel text: runs the entry on the twin of an Ascend910B.
 const char* const kDriver = R"(
 #include "twin_driver.h"
+#include "twin_core.cc"
 ASCENDC_TWIN_ENTRY(%ENTRY%)
 extern "C" __attribute__((visibility("default"))) int32_t fake_launch(
     uint8_t* const* pointers, const int64_t* bytes, const int32_t* kinds, int32_t buffers,
