@@ -1,6 +1,8 @@
 """Hand-made GE graphs for tests of the clusterer and the pass."""
+import numpy as np
+
 from tf_autofuse.ge.builder import GraphBuilder
-from tf_autofuse.ge.tensor import TensorDesc
+from tf_autofuse.ge.tensor import Tensor, TensorDesc
 from tf_autofuse.ge.types import DataType, Format
 
 
@@ -34,3 +36,29 @@ class Net:
         """The finished graph with a NetOutput that reads `outputs`."""
         self.builder.add_op("Node_Output", "NetOutput", inputs=[(name, 0) for name in outputs])
         return self.builder.build()
+
+
+class SymbolNet(Net):
+    """Dims below -1 are symbols."""
+
+    def __call__(self, type_, *inputs, **kwargs):
+        dims = list(kwargs.pop("dims", self.dims))
+        name = super().__call__(type_, *inputs, dims=[max(d, -1) for d in dims], **kwargs)
+        self.symbols = dict(getattr(self, "symbols", {}), **{name: dims})
+        return name
+
+    def numbers(self, *values):
+        array = np.asarray(values, "int32")
+        return self("Const", dims=array.shape, dtype=DataType.DT_INT32,
+                    attrs={"value": Tensor.from_numpy(array, DataType.DT_INT32)})
+
+    def shape_of(self, tensor):
+        return self("Shape", tensor, dims=(len(self.symbols[tensor]),), dtype=DataType.DT_INT32)
+
+    def graph(self, *outputs):
+        graph = super().graph(*outputs)
+        for node in graph.get_direct_nodes():
+            dims = self.symbols.get(node.name, ())
+            if any(dim < -1 for dim in dims):
+                node.set_output_attr("_symbolic_dims", 0, list(dims))
+        return graph

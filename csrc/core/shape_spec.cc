@@ -134,7 +134,8 @@ class SpecReader {
   bool ReadDim(int32_t axes, const TensorSpec& before, DimSpec* dim) {
     if (Accept('-')) return ReadWindows(dim);
     if (!ReadAxis(axes, before, *dim, &dim->axis)) return false;
-    dim->may_be_one = Accept('?');
+    dim->guest = Accept('!');
+    dim->may_be_one = dim->guest || Accept('?');
     while (!dim->may_be_one && Accept('*')) {
       int32_t axis = 0;
       if (!ReadAxis(axes, before, *dim, &axis)) return false;
@@ -206,7 +207,7 @@ bool ShapeSpec::Finish(std::string* error) {
     if (input.in_table) table_size_ += merged_axes_ + 1;
     for (const DimSpec& dim : input.dims) {
       flat_.push_back(dim);
-      if (dim.axis == kAlwaysOne) continue;
+      if (dim.axis == kAlwaysOne || dim.guest) continue;
       known[dim.axis] = true;
       for (int32_t axis : dim.more) known[axis] = true;
       products_ += !dim.more.empty();
@@ -276,6 +277,19 @@ bool ShapeSpec::BindAxes(const int64_t* flat, int64_t* sizes, std::string* error
       return false;
     }
   }
+  return CheckGuests(flat, sizes, error);
+}
+
+bool ShapeSpec::CheckGuests(const int64_t* flat, const int64_t* sizes, std::string* error) const {
+  const bool reads_nothing = std::find(sizes, sizes + axes(), 0) != sizes + axes();
+  const int count = flat_dims();
+  for (int i = 0; i < count; ++i) {
+    const DimSpec& dim = flat_[i];
+    if (!dim.guest || flat[i] < 0 || flat[i] == 1 || sizes[dim.axis] < 0) continue;
+    if (flat[i] == sizes[dim.axis] || (reads_nothing && sizes[dim.axis] == 1)) continue;
+    *error = Mismatch(i, flat[i], "1 or " + std::to_string(sizes[dim.axis]));
+    return false;
+  }
   return true;
 }
 
@@ -344,7 +358,7 @@ bool ShapeSpec::BindLoose(const int64_t* flat, int64_t* sizes, std::string* erro
   const int count = flat_dims();
   for (int i = 0; i < count; ++i) {
     const DimSpec& dim = flat_[i];
-    if (!dim.may_be_one || flat[i] == 1) continue;
+    if (!dim.may_be_one || dim.guest || flat[i] == 1) continue;
     if (sizes[dim.axis] < 0) sizes[dim.axis] = flat[i] < 0 ? kOpen : flat[i];
     if (flat[i] >= 0 && flat[i] != sizes[dim.axis]) {
       *error = Mismatch(i, flat[i], "1 or " + std::to_string(sizes[dim.axis]));

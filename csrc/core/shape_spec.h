@@ -7,7 +7,9 @@
 //   axes     loop axes before merging
 //   groups   the merged axis of every axis; a merged size is the product of its axes' sizes
 //   in, out  tensors split by '/', dimensions by '.': `k` is axis k, `k?` is axis k or 1 (broadcast
-//            decided at run time), `-` is always 1, `k*l` is the product of axes (a dimension that
+//            decided at run time), `k!` the same for a guest, which says nothing of the size of
+//            axis k, and may have any size beside an axis of one if some axis has no points (then
+//            nothing is read), `-` is always 1, `k*l` is the product of axes (a dimension that
 //            a reshape splits or merges), and `s` alone is a tensor of rank 0. Windows (windows.h)
 //            behind an input's dimension say which part of it is walked; its size is that of the
 //            part
@@ -42,6 +44,7 @@ constexpr int64_t kUnknownSize = -1;
 struct DimSpec {
   int32_t axis = kAlwaysOne;  // loop axis, or kAlwaysOne
   bool may_be_one = false;    // the size is the axis' size or 1
+  bool guest = false;         // and does not tell the size of the axis
   std::vector<int32_t> more;  // further axes: the size is the product
   std::vector<Window> windows;
 };
@@ -107,6 +110,7 @@ class ShapeSpec {
   bool BindPlain(const int64_t* flat, int64_t* sizes, std::string* error) const;
   bool BindProducts(const int64_t* flat, int64_t* sizes, std::string* error) const;
   bool BindLoose(const int64_t* flat, int64_t* sizes, std::string* error) const;
+  bool CheckGuests(const int64_t* flat, const int64_t* sizes, std::string* error) const;
   void FillRow(const TensorSpec& input, const int64_t* flat, const int64_t* sizes,
                int64_t* row) const;
   bool Part(const int64_t* flat, int i, int64_t* size, std::string* error) const;

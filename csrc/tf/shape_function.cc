@@ -49,6 +49,7 @@ Status BindInput(InferenceContext* c, int index, const TensorSpec& spec,
     if (dim.axis == kAlwaysOne) {
       AUTOFUSE_RETURN_IF_ERROR(c->WithValue(size, 1, &size));
     } else if (dim.may_be_one) {
+      if (dim.guest) continue;
       (*loose)[dim.axis].push_back(size);
     } else {
       AUTOFUSE_RETURN_IF_ERROR(c->Merge((*axes)[dim.axis], size, &(*axes)[dim.axis]));

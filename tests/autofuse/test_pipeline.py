@@ -2,7 +2,7 @@
 import os
 
 import pytest
-from nets import Net
+from nets import Net, SymbolNet
 
 from tf_autofuse import flags
 from tf_autofuse.autofuse import kernels, later, pipeline, traffic
@@ -44,6 +44,19 @@ def test_the_fused_node_says_where_it_comes_from():
     assert node.get_attr("spec") == "v1;axes=2;groups=0,0;in=0.1;out=0.1;"
     assert node.get_attr("host_library") == "/lib/%s.so" % node.get_attr("kernel_key")
     assert node.get_output_desc(0).shape.dims == [128, 192]
+
+
+def test_shapes_that_nobody_needs_any_more_are_gone():
+    net = SymbolNet()
+    x, dy = net.data(-2, 64), net.data(-3, 64)
+    y = net("Tanh", x, dims=(-2, 64))
+    product = net("Mul", y, dy, dims=(-4, 64))
+    asked, waited = net.shape_of(y), net.shape_of(y)
+    back = net("Reshape", product, asked, dims=(-2, 64), controls=[waited])
+    nodes = fuse(net.graph(net("Neg", back, dims=(-2, 64))))
+    assert set(nodes) == {"Data", "AutofusedKernel", "NetOutput"}
+    assert nodes["AutofusedKernel"].get_attr("op_types") == ["Tanh", "Mul", "Reshape", "Neg"]
+    assert len(list(nodes["AutofusedKernel"].get_in_control_nodes())) == 0
 
 
 def test_the_bundle_holds_every_text():

@@ -1,47 +1,19 @@
 """Sizes of run time that are found to be equal."""
-import numpy as np
 import pytest
-from nets import Net
+from nets import SymbolNet
 
 from tf_autofuse.cluster.clusterer import find_clusters
 from tf_autofuse.cluster.order import topological_order
 from tf_autofuse.cluster.symbols import refine
 from tf_autofuse.cluster.view import GraphView
-from tf_autofuse.ge.tensor import Tensor
 from tf_autofuse.ge.types import DataType
 
 S, U, V, W = -2, -3, -4, -5
 
 
-class SymbolNet(Net):
-    """Dims below -1 are symbols."""
-
-    def __call__(self, type_, *inputs, **kwargs):
-        dims = list(kwargs.pop("dims", self.dims))
-        name = super().__call__(type_, *inputs, dims=[max(d, -1) for d in dims], **kwargs)
-        self.symbols = dict(getattr(self, "symbols", {}), **{name: dims})
-        return name
-
-    def numbers(self, *values):
-        array = np.asarray(values, "int32")
-        return self("Const", dims=array.shape, dtype=DataType.DT_INT32,
-                    attrs={"value": Tensor.from_numpy(array, DataType.DT_INT32)})
-
-    def shape_of(self, tensor):
-        return self("Shape", tensor, dims=(len(self.symbols[tensor]),), dtype=DataType.DT_INT32)
-
-    def view(self, *outputs):
-        graph = self.graph(*outputs)
-        for node in graph.get_direct_nodes():
-            dims = self.symbols.get(node.name, ())
-            if any(dim < -1 for dim in dims):
-                node.set_output_attr("_symbolic_dims", 0, list(dims))
-        return GraphView(graph)
-
-
 def refined(net, *outputs):
     """The dims of every tensor."""
-    view = net.view(*outputs)
+    view = GraphView(net.graph(*outputs))
     refine(view, topological_order(view))
     return {name: info.dims for (name, _), info in view.infos.items()}, view.axes
 
@@ -145,11 +117,51 @@ def test_a_sum_whose_rank_is_seen_keeps_its_axes():
 def test_the_sum_joins_what_it_adds_up():
     net = SymbolNet()
     _, out = gradient_of_broadcast(net, (64,), (S, 16, 64))
-    (cluster,) = find_clusters(net.view(out)).clusters
+    (cluster,) = find_clusters(GraphView(net.graph(out))).clusters
     assert [node.type for node in cluster.nodes][:2] == ["Exp", "ReduceSum"]
 
 
 def test_a_sum_over_nothing_is_no_work():
     net = SymbolNet()
     _, out = gradient_of_broadcast(net, (S, 16, 64), (S, 16, 64))
-    assert find_clusters(net.view(out)).clusters == []
+    assert find_clusters(GraphView(net.graph(out))).clusters == []
+
+
+def gradient_of_product(net, x, y, dy, *others):
+    """Of tanh(x) * y by the tanh, as TensorFlow writes it: the shape is that of the tanh."""
+    own = net("Tanh", x, dims=net.symbols[x])
+    product = net("Mul", dy, y, dims=(-20, 64))
+    shape = net.shape_of(own)
+    controls = {"controls": [net.shape_of(other) for other in others]} if others else {}
+    back = net("Reshape", product, shape, dims=net.symbols[x], **controls)
+    return own, net("TanhGrad", own, back, dims=net.symbols[x])
+
+
+def test_a_shape_that_only_the_kernel_asks_for_is_gone_with_it():
+    net = SymbolNet()
+    x, y, dy = net.data(S, 64), net.data(U, 64), net.data(V, 64)
+    own, out = gradient_of_product(net, x, y, dy)
+    (cluster,) = find_clusters(GraphView(net.graph(out))).clusters
+    assert [name for name, _ in cluster.lowered.outputs] == [out]
+    assert len(cluster.nodes) == 4
+
+
+def test_a_shape_that_others_ask_for_stays():
+    net = SymbolNet()
+    x, y, dy = net.data(S, 64), net.data(U, 64), net.data(V, 64)
+    own, out = gradient_of_product(net, x, y, dy)
+    (cluster,) = find_clusters(GraphView(net.graph(out, net.shape_of(own)))).clusters
+    assert {name for name, _ in cluster.lowered.outputs} == {own, out}
+
+
+def test_to_wait_for_a_shape_is_nothing():
+    """Folding leaves such control edges."""
+    net = SymbolNet()
+    x, y, dy = net.data(S, 64), net.data(U, 64), net.data(V, 64)
+    other = net("Exp", x, dims=(S, 64))
+    own, out = gradient_of_product(net, x, y, dy, other)
+    total = net("Add", out, other, dims=(S, 64))
+    clustering = find_clusters(GraphView(net.graph(total)))
+    (cluster,) = clustering.clusters
+    assert [name for name, _ in cluster.lowered.outputs] == [total]
+    assert clustering.alone == {}

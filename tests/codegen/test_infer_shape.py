@@ -62,6 +62,13 @@ def test_an_axis_of_maybe_dims(tmp_path):
     assert infer((3,), (7,))[0] == 2
 
 
+def test_guests_do_not_tell_an_axis(tmp_path):
+    infer, _ = build("v1;axes=2;groups=0,1;in=0.1/1!/0!.1?;out=0.1/-.1;",
+                     samples.run_time_broadcast(), tmp_path)
+    assert infer((5, 1), (9,), (1, 1)) == (0, [(5, 1), (1, 1)])
+    assert infer((5, -1), (9,), (1, 1)) == (0, [(5, -1), (1, -1)])
+
+
 def test_a_fixed_axis_of_maybe_dims(tmp_path):
     spec = "v1;axes=1;groups=0;fixed=0:2;in=0?/0?;out=0;"
     infer, _ = build(spec, samples.abs_add_relu(), tmp_path)

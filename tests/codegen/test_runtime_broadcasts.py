@@ -79,6 +79,40 @@ def test_vectors_broadcast(counts):
     run_all(kernel, [(sizes[ref],) for ref in order])
 
 
+def as_large_as_x(*symbols):
+    """y was broadcast against x, and the result has the shape of x again."""
+    operators = [op("a", "Abs", X), op("b", "Mul", "a", Y),
+                 Operator("r", "Reshape", (("b", 0),), {}, None, (symbols[0], 40)),
+                 op("c", "Sub", "r", X)]
+    return lowered(operators, rows(*symbols), "c")
+
+
+@pytest.mark.parametrize("counts", [(5, 5), (5, 1), (1, 1)])
+def test_a_reshape_to_the_shape_of_an_operand(counts):
+    kernel, order = as_large_as_x(-5, -6)
+    assert len(order) == 2 and len(kernel.axes) == 2
+    loads = [value for value in kernel.body if isinstance(value, Load)]
+    assert {ref: load.dims[0].guest for ref, load in zip(order, loads)} == {X: False, Y: True}
+    sizes = dict(zip((X, Y), counts))
+    run_all(kernel, [(sizes[ref], 40) for ref in order])
+
+
+def test_a_guest_is_not_larger_than_what_was_asked_for():
+    kernel, order = as_large_as_x(-5, -6)
+    sizes = {X: 1, Y: 5}
+    with pytest.raises(ValueError, match="5, not 1"):
+        axis_sizes(kernel, [(sizes[ref], 40) for ref in order])
+
+
+def test_the_graph_names_the_size_of_a_broadcast():
+    """z has as many rows as x + y, which the kernel computes."""
+    operators = [Operator("a", "Add", (X, Y), {}, None, (-9, 40)), op("c", "Sub", "a", Z)]
+    kernel, order = lowered(operators, rows(-5, -6, -9), "c")
+    maybe = {ref: value.dims[0].maybe for ref, value in
+             zip(order, (v for v in kernel.body if isinstance(v, Load)))}
+    assert maybe == {X: True, Y: True, Z: False}
+
+
 def test_equal_sums_of_sizes_are_one_axis():
     operators = [op("a", "Add", X, Y), op("b", "Mul", Z, Y), op("c", "Sub", "a", "b")]
     kernel, order = lowered(operators, rows(-5, -6, -5), "c")

@@ -127,6 +127,30 @@ def test_parts_that_do_not_fit(probe, dim, size):
         SpecText.parse(text).bind([(size,)])
 
 
+@pytest.mark.parametrize("guest", [0, 1, 3, 7])
+@pytest.mark.parametrize("host", [0, 1, 3])
+@pytest.mark.parametrize("row", [0, 2])
+def test_guests_do_not_tell_the_size(probe, guest, host, row):
+    """A larger one fits only where nothing is read."""
+    text = "v1;axes=2;groups=0,1;in=0!.1/0?/1;out=0.1;"
+    shapes = (guest, row), (host,), (row,)
+    if guest in (1, host) or (host == 1 and 0 in (row, host)):
+        want = SpecText.parse(text).bind(shapes)
+        _, merged, strides, outputs = evaluate(probe, text, *shapes)
+        assert merged == want.sizes == [host, row] and strides == want.strides
+        assert outputs == [host, row]
+        return
+    with pytest.raises(ValueError, match="input 0 has size %d in dimension 0" % guest):
+        evaluate(probe, text, *shapes)
+    with pytest.raises(AutofuseError, match="input 0 dim 0"):
+        SpecText.parse(text).bind(shapes)
+
+
+def test_guests_alone_are_no_axis(probe):
+    with pytest.raises(ValueError, match="no input has axis 0"):
+        parse(probe, "v1;axes=1;groups=0;in=0!;out=0;")
+
+
 def test_an_element_that_is_not_there(probe):
     text = "v1;axes=1;groups=0;in=0.-[-5];out=0;"
     with pytest.raises(ValueError, match="out of bounds"):

@@ -1,9 +1,13 @@
 """Training with a batch size that only the run time knows."""
+import itertools
+
 import numpy as np
 import pytest
 import tensorflow as tf
 from harness import MODERN, check, sample
 from one_kernel import PATTERNS, arguments
+
+import tf_autofuse
 
 pytestmark = pytest.mark.e2e
 
@@ -56,3 +60,46 @@ def test_patterns_of_several_inputs_are_one_kernel(name):
     shapes = [(None, 1001) if array.ndim == 2 else array.shape for array in arrays]
     (entry,) = check(build, arrays, shapes, composed=True)
     assert entry.gm_bytes <= 1.02 * entry.gm_lower_bound
+
+
+def gelu_gradient(x, bias, dy):
+    y = x + bias
+    return tf.gradients(0.5 * y * (1.0 + tf.tanh(0.8 * (y + 0.045 * y * y * y))), y, grad_ys=dy)
+
+
+@pytest.mark.skipif(not MODERN, reason="older TensorFlow writes it differently")
+def test_the_gradient_of_a_product_is_one_kernel():
+    arrays = [sample(shape, "float32", seed, False)
+              for seed, shape in enumerate([(37, 65), (65,), (37, 65)])]
+    (entry,) = check(gelu_gradient, arrays, [(None, None), (None,), (None, None)], composed=True)
+    assert entry.gm_bytes == entry.gm_lower_bound
+
+
+SIZES = (0, 1, 3)
+
+
+@pytest.mark.skipif(not MODERN, reason="older TensorFlow writes it differently")
+def test_gradients_of_any_shape():
+    """The gradient has the shape of y, or TensorFlow fails and so do we."""
+    tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+    outcomes = {}
+    for fused in (True, False):
+        outcomes[fused] = list(outcomes_of(gelu_gradient))
+        tf_autofuse.disable()
+    assert outcomes[True] == outcomes[False] and "refused" in outcomes[True]
+
+
+def outcomes_of(build):
+    """The shape of the result, or "refused", for many shapes of the inputs."""
+    with tf.Graph().as_default():
+        inputs = [tf.compat.v1.placeholder(tf.float32, shape)
+                  for shape in [(None, None), (None,), (None, None)]]
+        (result,) = build(*inputs)
+        with tf.compat.v1.Session() as session:
+            for rows, columns, bias, *dy in itertools.product(SIZES, repeat=5):
+                arrays = [np.ones(shape, np.float32)
+                          for shape in [(rows, columns), (bias,), tuple(dy)]]
+                try:
+                    yield session.run(result, dict(zip(inputs, arrays))).shape
+                except tf.errors.InvalidArgumentError:
+                    yield "refused"

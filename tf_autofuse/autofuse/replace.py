@@ -6,6 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Sequence, Set, Tuple
 from tf_autofuse.autofuse.api import api_of, build_like
 from tf_autofuse.cluster.clusterer import Cluster
 from tf_autofuse.cluster.order import places
+from tf_autofuse.cluster.told import SHAPE_TYPES, told_shapes
 from tf_autofuse.cluster.view import GraphView, ViewNode, read_attr
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.ge.builder import GraphBuilder
@@ -41,25 +42,55 @@ def replace_cluster(
     """
     ports = _outside_ports(cluster)
     cut = [edge for edge in _held_edges(view, cluster) if edge[2] not in cluster.lowered.inputs]
+    for node, port, ref in cut:
+        if port >= 0:
+            ports[ref].remove((node.handle, port))
+    told = _told_shapes(view, cluster)
+    cut += _edges_to(view, cluster, told)
     for node, port, (name, out_port) in cut:
         graph.remove_edge(view.node(name).handle, out_port, node.handle, port)
-        ports[(name, out_port)].remove((node.handle, port))
     copies = _Copies(cluster, ports)
     try:
         _replace(graph, view, cluster, fused, context, ports, copies)
     except Exception:  # whatever GE raises: the operators stay, with all their edges
         for node, port, (name, out_port) in cut:
-            graph.add_data_edge(view.node(name).handle, out_port, node.handle, port)
+            if port >= 0:
+                graph.add_data_edge(view.node(name).handle, out_port, node.handle, port)
+            else:
+                graph.add_control_edge(view.node(name).handle, node.handle)
         raise
     if cluster.copies:
         copies.connect(graph, fused)
+    for node in told:
+        graph.remove_node(node.handle)
+
+
+def _told_shapes(view: GraphView, cluster: Cluster) -> List[ViewNode]:
+    """Nodes that are gone with the cluster: they tell it shapes of tensors that it does not write.
+    Each stands before those that it reads."""
+    inside = {node.index for node in cluster.members}
+    found: List[ViewNode] = []
+    for index in reversed(told_shapes(view, inside)):
+        makers = set(view.predecessors(index))
+        if makers & inside or makers & {node.index for node in found}:
+            found.append(view.nodes[index])
+    return found[::-1]
+
+
+def _edges_to(
+    view: GraphView, cluster: Cluster, told: Sequence[ViewNode]
+) -> List[Tuple[ViewNode, int, TensorRef]]:
+    """Edges from members of a cluster to nodes that go with it."""
+    inside = {node.name for node in cluster.members}
+    return [(node, port, ref) for node in told for port, ref in enumerate(node.inputs)
+            if ref is not None and ref[0] in inside]
 
 
 def _held_edges(
     view: GraphView, cluster: Cluster
 ) -> List[Tuple[ViewNode, int, TensorRef]]:
     """Edges from what may wait for the kernel, which does not read it: constants that it holds,
-    and shapes, which its tensors tell."""
+    and shapes, which its tensors tell. Ports of control edges are -1."""
     found = []
     for node in cluster.members:
         data = OPS[node.type].data_ports(len(node.inputs))
@@ -69,6 +100,8 @@ def _held_edges(
             const = view.node(ref[0]).type in CONST_TYPES
             if view.node(ref[0]).controls_in if const else port not in data:
                 found.append((node, port, ref))
+        found += [(node, -1, (view.nodes[maker].name, -1)) for maker in node.controls_in
+                  if view.nodes[maker].type in SHAPE_TYPES]
     waiting = _waiting(view, cluster, found)
     return [edge for edge in found if view.index[edge[2][0]] in waiting]
 

@@ -8,6 +8,7 @@ several nests, which may each read an input, must not move more bytes than the g
 """
 from __future__ import annotations
 
+import itertools
 from typing import Dict, List, Sequence, Set, Tuple
 
 from tf_autofuse.cluster.fusible import SILENT_TYPES, judge, saves_work
@@ -18,6 +19,7 @@ from tf_autofuse.cluster.reasons import FuseDecision
 from tf_autofuse.cluster.recompute import Graph, is_cheap, recompute
 from tf_autofuse.cluster.result import Cluster, Clustering
 from tf_autofuse.cluster.symbols import refine
+from tf_autofuse.cluster.told import SHAPE_TYPES, told_shapes
 from tf_autofuse.cluster.view import SETTING_ATTRS, GraphView, ViewNode, read_attr
 from tf_autofuse.cluster.views import has_equal_dims, without_last_views
 from tf_autofuse.errors import Unsupported
@@ -245,12 +247,14 @@ class _Clusterer:
 
     def _is_held(self, index: int, union: Set[int]) -> bool:
         """Whether what waits for the kernel is no input of it: all readers among the groups of
-        `union` hold its value, or have it for a shape that their tensors tell."""
+        `union` hold its value, or have it for a shape that their tensors tell. Nothing happens when
+        a shape is found out, so that to wait for one is nothing."""
         node = self._view.nodes[index]
         if len(self._members[index]) > 1:
             return False
         readers = [i for i in self._view.successors(index) if self._group.get(i) in union]
-        return not set(readers) & set(node.controls_out) and all(
+        waits = set(readers) & set(node.controls_out)
+        return not (waits and node.type not in SHAPE_TYPES) and all(
             self._view.holds(self._view.nodes[reader], (node.name, port))
             for reader in readers for port in range(len(node.outputs)))
 
@@ -362,7 +366,8 @@ class _Clusterer:
         clusters = recompute(graph, clusters, min_ops) if copies else clusters
         clusters.sort(key=lambda cluster: self._rank[cluster.own[0].index])
         home = {node.index: n for n, cluster in enumerate(clusters) for node in cluster.own}
-        for index in home:
+        told = [told_shapes(self._view, [node.index for node in c.members]) for c in clusters]
+        for index in itertools.chain(home, *told):
             self._alone.pop(index, None)
         apart = {pair: decision for pair, decision in self._apart.items()
                  if home.get(pair[0], -1) != home.get(pair[1], -2)}

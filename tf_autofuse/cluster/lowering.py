@@ -13,6 +13,7 @@ from typing import Dict, Hashable, List, Mapping, NamedTuple, Optional, Sequence
 
 from tf_autofuse import interrupts
 from tf_autofuse.cluster.legal import check
+from tf_autofuse.cluster.told import SHAPE_TYPES, told_shapes
 from tf_autofuse.cluster.view import GraphView, ViewNode
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.kernel.moved import moved_bytes
@@ -46,14 +47,17 @@ def lower_nodes(view: GraphView, nodes: Sequence[ViewNode]) -> LoweredKernel:
 
 
 def outputs_of(view: GraphView, nodes: Sequence[ViewNode]) -> List[TensorRef]:
-    """Tensors of `nodes` that something outside reads; all of them when nothing does."""
+    """Tensors of `nodes` that something outside reads, but for a shape of their own; the last one
+    when nothing does."""
     inside = {node.index for node in nodes}
-    used = [
-        (node.name, port)
-        for node in nodes
-        for port, consumers in enumerate(node.consumers[:OPS[node.type].outputs])
-        if any(index not in inside for index, _ in consumers)
-    ]
+    readers = {
+        (node.name, port): {index for index, _ in consumers} - inside
+        for node in nodes for port, consumers in enumerate(node.consumers[:OPS[node.type].outputs])
+    }
+    outside = set().union(*readers.values())
+    if any(view.nodes[index].type in SHAPE_TYPES for index in outside):
+        outside -= set(told_shapes(view, inside))
+    used = [ref for ref, indices in readers.items() if indices & outside]
     return used or [(nodes[-1].name, 0)]
 
 

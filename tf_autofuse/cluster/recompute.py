@@ -13,6 +13,7 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tu
 from tf_autofuse.cluster.fusible import saves_work
 from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, Lowering, LoweringMemo
 from tf_autofuse.cluster.result import Cluster
+from tf_autofuse.cluster.told import told_shapes
 from tf_autofuse.cluster.view import GraphView
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.ge.reading import CONST_TYPES
@@ -275,10 +276,13 @@ class _Recompute:
         stays = index not in self._gone and not any(index in place.members for place in places)
         return [*places, None] if stays else [*places]
 
-    def _readers(self, index: int, port: int = 0) -> List[Optional[_Kernel]]:
-        """Kernels that read a tensor of an operator from outside; None for what is in none."""
+    def _readers(
+        self, index: int, port: int = 0, gone: Set[int] = frozenset()  # type: ignore[assignment]
+    ) -> List[Optional[_Kernel]]:
+        """Kernels that read a tensor of an operator from outside; None for what is in none. The
+        readers `gone` do not count."""
         found = [
-            place for reader, _ in self._view.nodes[index].consumers[port]
+            place for reader, _ in self._view.nodes[index].consumers[port] if reader not in gone
             for place in self._where(reader) if place is None or not place.has(index)
         ]
         return list(dict.fromkeys(found))
@@ -303,13 +307,14 @@ class _Recompute:
     def _outputs(self, kernel: _Kernel, indices: Sequence[int]) -> List[TensorRef]:
         """What others read of a kernel; what it had if nobody reads anything of it."""
         found: List[Tuple[str, int]] = []
+        told = set(told_shapes(self._view, kernel.members))
         for index in indices:
             node = self._view.nodes[index]
             if index in kernel.members:
                 found += [
                     (node.name, port)
                     for port in range(min(len(node.consumers), OPS[node.type].outputs))
-                    if self._readers(index, port)
+                    if self._readers(index, port, told)
                 ]
         if found:
             return found

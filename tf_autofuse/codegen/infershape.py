@@ -177,11 +177,13 @@ def _products(inputs: Sequence[Dims]) -> List[str]:
 
 
 def _maybe_dims(count: int, inputs: Sequence[Dims], fixed: Dict[int, int]) -> List[str]:
-    """An axis with nothing but `?` dims is the one that is not 1, else 1."""
+    """An axis with nothing but `?` dims is the one that is not 1, else 1. Guests are looked at when
+    all sizes are known, at the launch."""
     lines: List[str] = []
     for axis in range(count):
         sizes = ["in[%d].dims[%d]" % (number, place) for number, dims in enumerate(inputs)
-                 for place, dim in enumerate(dims) if dim.axes == (axis,) and dim.maybe]
+                 for place, dim in enumerate(dims)
+                 if dim.axes == (axis,) and dim.maybe and not dim.guest]
         told = axis in fixed or any(
             axis in dim.axes and not dim.maybe for dims in inputs for dim in dims)
         if not sizes:

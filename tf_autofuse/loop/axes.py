@@ -43,7 +43,10 @@ class AxisTable:
 
     def size(self, axis: int) -> int:
         """Size of an axis, or the symbol that stands for all symbols found equal to its own."""
-        token = self._token[self.root(axis)]
+        return self.resolved(self._token[self.root(axis)])
+
+    def resolved(self, token: int) -> int:
+        """A size itself, and of a symbol what it was found equal to."""
         while token in self._symbols:
             token = self._symbols[token]
         return token

@@ -8,12 +8,18 @@ which axes it was made of: with one of these it is the same axis again.
     f(x [s]) * y [t]         f(x [b?]) * y [b?]
     (x + y) [b] * x [s]      axis b
     (x + y) [b] * z [u]      axis c of {s, t, u}: (x [c?] + y [c?]) * z [c?]
+
+A reshape to the shape of one of the operands has as many elements as the result, so nothing was
+repeated along its dims: the axis is that of the operand.
+
+    reshape((x + y) [b], [s])          x [s] + y [s?]
 """
 from __future__ import annotations
 
-from typing import Any, Dict, FrozenSet, List, Sequence, Set, Tuple
+from typing import Any, Dict, FrozenSet, List, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.errors import Unsupported
+from tf_autofuse.loop.finish import GUEST
 from tf_autofuse.loop.moving import WHOLE, Part, Taker
 
 Operands = Sequence[Tuple[int, Any]]
@@ -29,6 +35,7 @@ class Broadcasts:
 
     def __init__(self) -> None:
         self._made: Dict[FrozenSet[int], int] = {}
+        self._hosts: List[Tuple[int, Set[int]]] = []  # a settled axis, the sizes that tell its own
 
     def join(self, low: Any, args: List[Any], position: int, here: Operands) -> int:
         """One axis for the operands that vary along `position`; `args` become what has it."""
@@ -53,16 +60,52 @@ class Broadcasts:
                 args[number] = _widened(low, args[number], position, axis)
         return axis
 
+    def name_sizes(self, low: Any, dims: Sequence[Optional[int]],
+                   sizes: Optional[Sequence[int]]) -> None:
+        """Axes of a result that were made here have the `sizes` by which the graph knows them."""
+        if not self._made or sizes is None or len(sizes) != len(dims):
+            return
+        made = {low.axes.root(axis) for axis in self._made.values()}
+        for axis, size in zip(dims, sizes):
+            if axis is not None and low.axes.root(axis) in made and size < 0:
+                low.unify(axis, low.new_axis(size))
+
+    def settle(self, low: Any, before: Sequence[int], after: Sequence[int]) -> None:
+        """A reshape from the axes `before` to `after`: those of a broadcast are those of its
+        operands that are asked for. The others are guests, which the launch refuses if they are
+        larger; but for a tensor without elements, which has as many whatever its other dims."""
+        pairs = list(zip(before, after))
+        if len(before) != len(after) or not all(
+                low.size(new) == low.size(old) or self._sizes(low, new) <= self._sizes(low, old)
+                for old, new in pairs):
+            return
+        for old, new in pairs:
+            if low.size(old) != low.size(new):
+                self._hosts.append((old, self._sizes(low, new)))
+                low.axes.unify(old, new)
+
+    def kind(self, low: Any, axis: int, size: int) -> int:
+        """What a load is along `axis`, where its dim of `size` may be broadcast."""
+        if size == low.size(axis):
+            return False
+        hosts = {low.axes.resolved(host) for other, sizes in self._hosts for host in sizes
+                 if low.axes.root(other) == low.axes.root(axis)}
+        return GUEST if hosts and size not in hosts else True
+
     def _members(self, low: Any, axis: int) -> Set[int]:
         """The axes, by root, of which `axis` is the largest."""
-        root = low.axes.root(axis)
+        size = low.size(axis)
         found = {low.axes.root(member) for members, made in self._made.items()
-                 if low.axes.root(made) == root for member in members}
-        return found or {root}
+                 if low.size(made) == size for member in members}
+        return found or {low.axes.root(axis)}
+
+    def _sizes(self, low: Any, axis: int) -> Set[int]:
+        """The sizes of which that of `axis` is the largest."""
+        return {low.size(member) for member in self._members(low, axis)}
 
     def _largest(self, low: Any, axes: Sequence[int]) -> List[int]:
         """Those of `axes` that are as large as all of them together."""
-        sizes = [{low.size(member) for member in self._members(low, axis)} for axis in axes]
+        sizes = [self._sizes(low, axis) for axis in axes]
         return [axis for axis, own in zip(axes, sizes) if own == set().union(*sizes)]
 
     def _new(self, low: Any, axes: Sequence[int]) -> int:

@@ -23,8 +23,10 @@ from tf_autofuse.loop.source import TensorRef
 from tf_autofuse.loop.spec import input_dims
 from tf_autofuse.loop.windows import Window, unit_step
 
-Layout = Sequence[Tuple[Optional[int], bool, Tuple[Window, ...]]]
-"""How a tensor is walked: per dim the axis id, whether it may be broadcast, and windows."""
+GUEST = 2
+Layout = Sequence[Tuple[Optional[int], int, Tuple[Window, ...]]]
+"""How a tensor is walked: per dim the axis id, whether it may be broadcast (GUEST: to a size that
+others tell), and windows."""
 
 
 class LoweredKernel(NamedTuple):
@@ -90,7 +92,8 @@ class Finisher:
             raise Unsupported("a broadcast of run time together with a reshape",
                               node=self._live_origin(), code="RESHAPE")
         products = [{factor.axis for factor in dim} for dim in dims if len(dim) > 1]
-        known = {dim[0].axis for dim in dims if len(dim) == 1} | {name for name, _ in kernel.fixed}
+        known = {dim[0].axis for dim in dims if len(dim) == 1 and not dim[0].guest}
+        known |= {name for name, _ in kernel.fixed}
         solved = True
         while solved:
             solved = False
@@ -125,8 +128,8 @@ class Finisher:
             for number, leaf in reversed(list(enumerate(leaves))):
                 loose = not unit_step(windows) or (apart and number == len(leaves) - 1) or (
                     self._names[leaf] in placed)
-                dims.append(Dim(self._names[leaf], maybe, number > 0,
-                                () if number else windows, loose))
+                dims.append(Dim(self._names[leaf], bool(maybe), number > 0,
+                                () if number else windows, loose, maybe == GUEST))
             apart = False
         return tuple(reversed(dims))
 

@@ -37,9 +37,10 @@ class Dim:
     `axis` is None for a dimension of which one element is used. `maybe` marks a dimension that is
     either the size of the axis or 1 (a broadcast that only the run-time shape decides). `joined`
     marks a further, inner factor of the dimension before: [a0*a1] is one dimension. `windows` say
-    which part of the dimension (of all its factors) is walked. Only loads have `maybe` dims and
-    windows, and the mark `loose` that stays when axes are merged and windows are gone: neighbours
-    along the axis are no neighbours in the dimension.
+    which part of the dimension (of all its factors) is walked. A `maybe` dim that is a `guest` says
+    nothing of the size of the axis: others do. Only loads have `maybe` dims and windows, and the
+    mark `loose` that stays when axes are merged and windows are gone: neighbours along the axis are
+    no neighbours in the dimension.
     """
 
     axis: Optional[str]
@@ -47,10 +48,11 @@ class Dim:
     joined: bool = False
     windows: Tuple[Window, ...] = ()
     loose: bool = False
+    guest: bool = False
 
     def __str__(self) -> str:
         text = (self.axis or "-") + "".join(map(str, self.windows))
-        return text + "?" * self.maybe + "~" * self.loose
+        return text + "!" * self.guest + "?" * (self.maybe and not self.guest) + "~" * self.loose
 
     @property
     def plain(self) -> bool:

@@ -87,7 +87,9 @@ class Lowering:
         info = OPS[operator.type]
         rule, _, argument = info.lower.partition(":")
         result = RULES[rule](self, operator, argument)
-        for port, tensor in enumerate(result if isinstance(result, list) else [result]):
+        tensors = result if isinstance(result, list) else [result]
+        self._broadcasts.name_sizes(self, tensors[0].dims, operator.out_dims)
+        for port, tensor in enumerate(tensors):
             self._tensors[(operator.name, port)] = tensor
 
     def tensor(self, ref: TensorRef) -> Tensor:
@@ -247,9 +249,11 @@ class Lowering:
     def reshape(self, tensor: Tensor, sizes: Sequence[int]) -> Tensor:
         """`tensor` with other dims over the same elements in row-major order."""
         dims = tuple(None if size == 1 else self.new_axis(size) for size in sizes)
+        before, after = ([axis for axis in walk if axis is not None]
+                         for walk in (tensor.dims, dims))
         with self._blame():
-            self.axes.match([axis for axis in tensor.dims if axis is not None],
-                            [axis for axis in dims if axis is not None])
+            self._broadcasts.settle(self, before, after)
+            self.axes.match(before, after)
         return tensor._replace(dims=dims)
 
     @contextmanager
@@ -306,7 +310,7 @@ class Lowering:
         same: List[int] = []
         known: Dict[tuple, int] = {}
         for index, node in enumerate(self._nodes):
-            node = node._replace(args=tuple([same[arg] for arg in node.args]))
+            node = self._settled(node._replace(args=tuple([same[arg] for arg in node.args])))
             data = self._rooted(node)
             if node.kind == "load":
                 data = (self._inputs[node.data[0]], data)
@@ -315,6 +319,17 @@ class Lowering:
             self._nodes[index] = node
         for ref, tensor in self._tensors.items():
             self._tensors[ref] = tensor._replace(value=same[tensor.value])
+
+    def _settled(self, node: _Node) -> _Node:
+        """The value; of a load with what is found out now about dims that may be broadcast."""
+        if node.kind != "load" or not any(maybe for _, maybe, _ in node.data[1]):
+            return node
+        number, layout = node.data
+        sizes = self._infos[self._inputs[number]].dims or ()
+        layout = tuple(
+            (axis, maybe and self._broadcasts.kind(self, axis, self.axes.resolved(size)), windows)
+            for (axis, maybe, windows), size in zip(layout, sizes))
+        return node._replace(data=(number, layout))
 
     def _rooted(self, node: _Node) -> Any:
         """The data of a value with the axes that stand for those it was made with."""

@@ -7,7 +7,9 @@ axes of which the first two merged:
     v1;axes=3;groups=0,0,1;in=0.1.2/-.-.2/0?.1/s;out=0.1.2/s;
 
 Dims are separated by `.`: `k` is axis k, `k?` axis k or 1, `-` is 1, `k*l` the product of two axes
-(a dim that a reshape splits or merges); `s` is a scalar. Windows (`loop.windows`) behind a dim of
+(a dim that a reshape splits or merges); `s` is a scalar. `k!` is 1 or the size of axis k, which
+other dims tell: a guest. If an axis has no points, nothing is read, and a guest may have any size
+beside an axis of one. Windows (`loop.windows`) behind a dim of
 an input say which part of it is walked. Sizes that no shape tells are fixed:
 
     v1;axes=3;groups=0,1,1;fixed=2:64;in=0[::-1].1*2[1:-1:1];out=0.1.2;
@@ -57,7 +59,8 @@ def _spell(dims: Tuple[Dim, ...], index: Dict[str, str]) -> str:
         return "s"
     return ".".join(
         "*".join("-" if dim.axis is None else index[dim.axis] for dim in factors)
-        + "".join(map(str, factors[0].windows)) + "?" * factors[0].maybe
+        + "".join(map(str, factors[0].windows))
+        + ("!" if factors[0].guest else "?" * factors[0].maybe)
         for factors in whole_dims(dims)
     )
 
@@ -70,6 +73,7 @@ def axis_sizes(kernel: LoopKernel, shapes: Sequence[Sequence[int]]) -> Dict[str,
     """
     exact: Dict[str, int] = dict(kernel.fixed)
     loose: Dict[str, int] = {}
+    guests: List[Tuple[str, int, Tuple[int, int]]] = []
     products: List[Tuple[List[str], int, Tuple[int, int]]] = []
     for number, (dims, shape) in enumerate(zip(input_dims(kernel), shapes)):
         whole = whole_dims(dims)
@@ -80,13 +84,25 @@ def axis_sizes(kernel: LoopKernel, shapes: Sequence[Sequence[int]]) -> Dict[str,
             part = _part_size(factors[0], int(size), where)
             if len(factors) > 1:
                 products.append(([dim.axis or "" for dim in factors], part, where))
+            elif factors[0].guest:
+                guests.append((factors[0].axis or "", part, where))
             else:
                 _bind(loose if factors[0].maybe else exact, factors[0], part, where)
     _solve(exact, products)
     for axis, size in loose.items():
         if size not in (1, exact.setdefault(axis, size)):
             raise ValueError("axis %s: %d cannot be broadcast to %d" % (axis, size, exact[axis]))
-    return {axis: exact[axis] for axis in kernel.axes}
+    sizes = {axis: exact[axis] for axis in kernel.axes}
+    for axis, size, where in guests:
+        if not is_welcome(size, sizes[axis], sizes.values()):
+            raise ValueError("input %d dim %d: %d, not %d" % (where + (size, sizes[axis])))
+    return sizes
+
+
+def is_welcome(size: int, of_axis: int, sizes: Iterable[int]) -> bool:
+    """Whether a guest may have a size: one, that of its axis, or beside an axis of one any size if
+    nothing is read."""
+    return size in (1, of_axis) or (of_axis == 1 and 0 in sizes)
 
 
 def _part_size(dim: Dim, size: int, where: Tuple[int, int]) -> int:
@@ -132,11 +148,12 @@ def _bind(sizes: Dict[str, int], dim: Dim, size: int, where: Tuple[int, int]) ->
 
 class SpecDim(NamedTuple):
     """A dim as the spec has it: the product of `axes` (none: one element), windows of the whole;
-    `maybe`: the size of the only axis, or 1."""
+    `maybe`: the size of the only axis, or 1; `guest`: which others tell."""
 
     axes: Tuple[int, ...]
     maybe: bool = False
     windows: Tuple[Window, ...] = ()
+    guest: bool = False
 
     def size(self, sizes: Dict[int, int]) -> int:
         """The product; axes without a size count as 1."""
@@ -156,7 +173,7 @@ class Spec(NamedTuple):
 
 _FORM = re.compile(
     r"v1;axes=[0-9]{1,4};groups=[0-9,]*;(fixed=[0-9:,]*;)?(inside=[0-9:,]*;)?"
-    r"in=[]0-9.?*/s:|+of[-]*;out=[0-9.*/s-]*;?\Z"
+    r"in=[]0-9.?!*/s:|+of[-]*;out=[0-9.*/s-]*;?\Z"
 )
 
 
@@ -183,11 +200,12 @@ def _parse_tensors(text: str) -> List[List[SpecDim]]:
 
 
 def _parse_dim(word: str) -> SpecDim:
-    found = re.match(r"(\d+(?:\*\d+)*|-)((?:\[[^\]]*\])*)(\??)$", word)
+    found = re.match(r"(\d+(?:\*\d+)*|-)((?:\[[^\]]*\])*)([?!]?)$", word)
     if found is None:
         raise ValueError(word)
     axes = () if found.group(1) == "-" else tuple(map(int, found.group(1).split("*")))
-    return SpecDim(axes, bool(found.group(3)), parse_windows(found.group(2)))
+    mark = found.group(3)
+    return SpecDim(axes, bool(mark), parse_windows(found.group(2)), mark == "!")
 
 
 def in_table(dims: Sequence[SpecDim]) -> bool:

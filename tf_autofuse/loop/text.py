@@ -172,11 +172,12 @@ def _parse_interval(line: str, number: int) -> Tuple[int, int]:
 
 
 def _parse_dim(word: str, joined: bool) -> Dim:
-    m = re.match(r"(\w+|-)((?:\[[^\]]*\])*)(\??)(~?)$", word)
+    m = re.match(r"(\w+|-)((?:\[[^\]]*\])*)([?!]?)(~?)$", word)
     if m is None:
         raise IRError("dim %r cannot be read" % word, stage="loop text")
     axis = None if m.group(1) == "-" else m.group(1)
-    return Dim(axis, bool(m.group(3)), joined, parse_windows(m.group(2)), bool(m.group(4)))
+    return Dim(axis, bool(m.group(3)), joined, parse_windows(m.group(2)), bool(m.group(4)),
+               m.group(3) == "!")
 
 
 def _parse_store(line: str, number: int) -> Store:

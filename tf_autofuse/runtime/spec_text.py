@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 from tf_autofuse.errors import AutofuseError
-from tf_autofuse.loop.spec import SpecDim, in_table, parse_spec, table_row
+from tf_autofuse.loop.spec import SpecDim, in_table, is_welcome, parse_spec, table_row
 from tf_autofuse.loop.windows import walk
 
 STAGE = "shape spec"
@@ -63,18 +63,21 @@ class SpecText(NamedTuple):
         pairs = [(dim, _part_size(dim, size, where)) for dim, size, where in places]
         for exact in (True, False):
             for dim, size in pairs:
-                if len(dim.axes) == 1 and dim.maybe is not exact and (exact or size != 1):
+                tells = len(dim.axes) == 1 and dim.maybe is not exact and not dim.guest
+                if tells and (exact or size != 1):
                     sizes.setdefault(dim.axes[0], size)
         for _ in pairs:
             for dim, size in pairs:
                 unknown = [axis for axis in dim.axes if axis not in sizes]
                 if len(dim.axes) > 1 and len(unknown) == 1 and dim.size(sizes) > 0:
                     sizes[unknown[0]] = size // dim.size(sizes)
+        found = [sizes.get(axis, 1) for axis in range(len(self.groups))]
         for (dim, size), (_, _, where) in zip(pairs, places):
             want = dim.size(sizes)
-            if size != want and not (dim.maybe and size == 1):
+            fits = is_welcome(size, want, found) if dim.guest else dim.maybe and size == 1
+            if size != want and not fits:
                 raise AutofuseError("%s: %d, not %d" % (where, size, want), stage=STAGE)
-        return [sizes.get(axis, 1) for axis in range(len(self.groups))]
+        return found
 
 
 def _part_size(dim: SpecDim, size: int, where: str) -> int:
