@@ -18,7 +18,7 @@ PRODUCTS = samples.kernel(
     ["float32"] * 3, ["float32", "float32"], "m0 m1", "%0 = load in0 [m0, m1] : float32",
     "%1 = load in1 [m0, m1] : float32", "%2 = load in2 [m0, m1] : float32",
     "%3 = mul %0 %1 : float32 [m0, m1]", "%4 = sub %3 %2 : float32 [m0, m1]",
-    "%5 = reduce.sum %3 over m1 : float32 [m0]", "%6 = reduce.sum %4 over m1 : float32 [m0]",
+    "%5 = reduce.sum %3 over m1 : float32 [m0]", "%6 = reduce.max %4 over m1 : float32 [m0]",
     "store out0 [m0] %5", "store out1 [m0] %6")
 KERNELS = {
     "pointwise": (samples.abs_relu_exp(), [(0,), (1,), (7,), (BIG,)]),
@@ -84,7 +84,7 @@ def test_host_kernel_agrees_with_interpreter(name, threads):
 def test_what_several_inputs_give_is_turned_once():
     assert text_of(PRODUCTS).count("turn_rows(flat") == 2
     assert "turn_rows(in" not in text_of(PRODUCTS)
-    assert "turn_rows(in0" in text_of(samples.reduction("m0 m1", "m1"))
+    assert "turn_rows(in0" in text_of(samples.reduction("m0 m1", "m1", ("max",)))
 
 
 @pytest.mark.parametrize("narrow", [(), (1,), (2,), (1, 2)])
@@ -154,6 +154,25 @@ def test_rows_side_by_side():
                 got, want = run(loop, (rows, columns), inputs=[x])
             for have, expected in zip(got, want):
                 samples.assert_close(have, expected, str(expected.dtype), 1e-6)
+
+
+def test_short_rows_are_added_up_as_they_lie():
+    """Sums of products, of costly values (up to 15 columns) and of rows themselves."""
+    sums = ["%3 = reduce.sum %2 over m1 : float32 [m0]", "store out0 [m0] %3",
+            "%4 = reduce.mean %0 over m1 : float32 [m0]", "store out1 [m0] %4"]
+    rng = np.random.RandomState(4)
+    for op in ("mul %0 %1", "exp %0"):
+        lines = ["%{0} = load in{0} [m0, m1] : float32".format(n) for n in range(2)]
+        loop = samples.kernel(["float32"] * 2, ["float32"] * 2, "m0 m1", *(
+            lines + ["%2 = {} : float32 [m0, m1]".format(op)] + sums))
+        assert "add_rows(flat2, " in print_host(schedule(loop))
+        for columns in (*range(18), 31, 63, 64, 127, 128):
+            x, y = rng.randn(2, 97, columns).astype("float32")
+            for place, special in zip(range(0, x.size, 371), (np.nan, np.inf, -np.inf)):
+                x.flat[place] = special
+            got, want = run(loop, x.shape, inputs=[x, y])
+            for have, expected in zip(got, want):
+                samples.assert_close(have, expected, "float32", 1e-6)
 
 
 @pytest.mark.parametrize("place", [(0, 0, 0), (70, 1, 7), (1999, 2, 10)])

@@ -36,6 +36,7 @@ class RowPrinter(NestPrinter):
     def __init__(self, loop: LoopKernel, nest: Nest, number: int, means: Dict[str, str]) -> None:
         super().__init__(loop, nest, number, means)
         self.few = self._few()
+        self.adds_rows = False  # whether the walk adds up rows that lie behind each other
 
     def _many_rows(self) -> bool:
         if self.few:
@@ -59,7 +60,8 @@ class RowPrinter(NestPrinter):
     def _rows_side_by_side(self) -> None:
         """Rows of a few elements go through the nest many at a time, one in each lane. Where only
         reductions come out the compiler knows the usual numbers of columns and keeps all in
-        registers; with results of every point, too, it finds a slower form."""
+        registers; with results of every point, too, it finds a slower form. Sums of values that
+        need no other row are found as the rows lie in memory."""
         nest = self.nest
         turned = replace(nest, axes=nest.reduced + nest.kept)
         rows = RowPrinter(self.loop, turned, self.number, self.means)
@@ -68,23 +70,27 @@ class RowPrinter(NestPrinter):
         if rows.pieces.axis == turned.order[-1]:
             rows.pieces = NO_PIECES
         size = self.size[nest.inner]
+        rows.adds_rows = rows._only_adds()
+        known = rows.adds_rows or rows._only_reduces()
         self.put("int64_t o = o0;")
-        self.open("if (%s < %d && !split) {" % (size, self.few))
-        sums = rows._only_reduces()
-        if sums:
+        few = str(self.few) if self.few > FEW or not rows.adds_rows else "ADDED_COLUMNS"
+        self.open("if (%s < %s%s && !split) {" % (
+            size, few, " && %s > 1" % size if rows.adds_rows else ""))
+        if known:
             self.open("const auto side = [&](auto columns) __attribute__((always_inline)) {")
             self.put("const int64_t %s = columns;" % size)
         self.open("for (; o + SIDE_ROWS <= o1; o += SIDE_ROWS) {")
         rows.indent = self.indent
         rows.put("const int64_t x0 = o, x1 = o + SIDE_ROWS;")
-        rows._turn_rows(size)
+        if not rows.adds_rows:
+            rows._turn_rows(size)
         rows._passes()
         for number in sorted(rows.columns):
             rows.put("turn_columns(turned_out%d, %s, out%d + o * %s);"
                      % (number, size, self.loop.stores[number].output, size))
         self.lines += rows.lines
         self.close()
-        if sums:
+        if known:
             self.close()
             self.lines[-1] += ";"
             for number in KNOWN_FEW:
@@ -99,6 +105,58 @@ class RowPrinter(NestPrinter):
         values = needed(self.loop, [self._reduction(name).operand for name in step.reduces])
         return (len(self.nest.passes) == 1 and not step.stores
                 and all(self._lies_in_rows(v) for v in values if isinstance(v, Load)))
+
+    # Sums of rows
+
+    def _only_adds(self) -> bool:
+        """Whether these reductions are sums of values that depend on nothing but dense rows."""
+        reduces = [self._reduction(name) for name in self.nest.passes[0].reduces]
+        joined = [value.operand for value in reduces]
+        return (self._only_reduces() and self._are_flat(needed(self.loop, joined), joined)
+                and not {value.name for value in reduces} & set(self.means)
+                and all(Accumulator(value).adds_floats for value in reduces))
+
+    def _declare(self, value: Reduce) -> None:
+        if self.adds_rows:
+            self.put("double acc%d[SIDE_ROWS];" % self.index[value.name])
+        else:
+            super()._declare(value)
+
+    def _walk(self, targets: List[str], reduces: List[Reduce], stores: Sequence[int]) -> None:
+        if self.adds_rows:
+            self._add_rows(reduces)
+        else:
+            super()._walk(targets, reduces, stores)
+
+    def _add_rows(self, reduces: Sequence[Reduce]) -> None:
+        """Sums of the rows of a block, a part of it at a time, so that memory is read steadily."""
+        size = self.size[self.nest.reduced[0]]
+        self.put("const int64_t some = added_rows(%s);" % size)
+        self.open("for (int64_t k = 0; k < SIDE_ROWS; k += some) {")
+        joined = sorted({value.operand for value in reduces})
+        for name in joined:
+            self.put("float flat%d[ADDED];" % self.index[name])
+        self._flat_loop(joined, "x0 + k", "some")
+        for value in reduces:
+            self.put("add_rows(flat%d, some, %s, acc%d + k);" % (
+                self.index[value.operand], size, self.index[value.name]))
+        self.close()
+
+    def _flat_loop(self, names: Sequence[str], first: str, count: str) -> None:
+        """Computes values of `count` rows from row `first` on as the rows lie in memory."""
+        kept, inner = self.nest.kept[0], self.nest.reduced[0]
+        self.open("{")
+        self.put("const int64_t %s = %s;" % (self.point[kept], first))
+        self._open_loop(inner, "#pragma omp simd", ("0", "%s * %s" % (self.size[inner], count)))
+        for value in needed(self.loop, names):
+            if not self.is_inline(value):
+                self.define(value)
+        for name in names:
+            self.put("flat%d[%s] = %s;" % (self.index[name], self.point[inner], self.expr(name)))
+        self.close()
+        self.close()
+
+    # Rows that are turned
 
     def _turn_rows(self, size: str) -> None:
         """Rows of this block, turned; and room for results that are turned back."""
@@ -138,24 +196,14 @@ class RowPrinter(NestPrinter):
         they are `joined`."""
         return all(isinstance(v, (Const, Map)) or isinstance(v, Load) and self._lies_in_rows(v)
                    for v in values) and all(
-            isinstance(self.by_name[n], Map) and self.by_name[n].dtype == "float32"
-            for n in joined)
+            self.by_name[n].dtype == "float32" for n in joined)
 
     def _turn_value(self, value: Value, size: str) -> None:
         """A value of several loads is computed as the rows lie in memory, and turned then."""
-        kept, inner = self.nest.kept[0], self.nest.reduced[0]
         at = self.index[value.name]
         self.put("float flat%d[TURN_COLUMNS * SIDE_ROWS], turned%d[TURN_COLUMNS * SIDE_ROWS];"
                  % (at, at))
-        self.open("{")
-        self.put("const int64_t %s = x0;" % self.point[kept])
-        self._open_loop(inner, "#pragma omp simd", ("0", "%s * SIDE_ROWS" % size))
-        for each in needed(self.loop, [value.name]):
-            if not self.is_inline(each):
-                self.define(each)
-        self.put("flat%d[%s] = %s;" % (at, self.point[inner], self.var(value)))
-        self.close()
-        self.close()
+        self._flat_loop([value.name], "x0", "SIDE_ROWS")
         self.put("turn_rows(flat%d, %s, turned%d);" % (at, size, at))
 
     # Rows of a nest that crosses them
