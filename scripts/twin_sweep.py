@@ -45,7 +45,7 @@ from tf_autofuse.runtime.twin import build_together  # noqa: E402
 DTYPES = ("float32", "float16", "bfloat16")
 SIZES = {"dynamic": ("dynamic",), "static": ("static",), "both": ("dynamic", "static")}
 """Modes that `--sizes` stands for."""
-BATCH = 16
+BATCH = 32
 """Kernels compiled as one unit."""
 
 Row = Dict[str, Any]
