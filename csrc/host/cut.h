@@ -39,6 +39,13 @@ enum { SIDE_ROWS = 32 };
 enum { MOST_BESIDE = 32, SHORT_PIECE = 256, FEW_BESIDE = 255 };
 enum { BESIDE_ELEMENTS = 1 << 15, MOST_CHUNKS = 256 };
 
+/* What an elementary function takes on this machine, to what it takes with AVX-512. */
+#if defined(__AVX512F__)
+#define FUNCTION_COST 1.0
+#else
+#define FUNCTION_COST 2.0
+#endif
+
 struct NestShape {
   int64_t outer;  /* points of the kept axes outside the walk */
   int64_t first;  /* size of the first reduced axis, 1 if there is none */
@@ -59,15 +66,15 @@ static inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* Chooses rows of the outer axes, a tile of the inner axis and chunks of the first reduced axis,
- * so that there is work for all threads and no block is shorter than its start-up is worth. The
- * nest begins with phase `first`. */
+ * so that there is work for all threads that are worth their start. The nest begins with phase
+ * `first`. */
 static inline void cut_nest(const NestShape& s, int32_t threads, int64_t first, int64_t* p,
                             AutofuseTiling* out) {
-  const int64_t block_ns = 20000;
+  const double thread_ns = 40000; /* as in csrc/tf/parallel.cc */
   const double walk = (double)larger(s.first * s.rest, 1) * (double)s.inner * s.cost;
   const double work = walk * (double)s.outer;
-  const int64_t wanted =
-      threads <= 1 ? 1 : larger(1, (int64_t)__builtin_fmin(4.0 * threads, work / block_ns));
+  const int64_t busy = smaller(threads, (int64_t)__builtin_fmin(work / thread_ns, 1e6));
+  const int64_t wanted = busy <= 1 ? 1 : 4 * busy; /* evens out threads that begin late */
   int64_t tile = s.tiled ? smaller(s.inner, MAX_TILE) : s.inner;
   int64_t rows = larger(s.least, ceil_div(s.outer, wanted));
   int64_t chunks = 1;

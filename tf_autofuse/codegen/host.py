@@ -117,7 +117,7 @@ def _tiling(loop: LoopKernel, printers: List[BesidePrinter]) -> str:
         inner = size[nest.inner] if nest.inner_kept else "1"
         reduces = sum(len(p.reduces) for p in nest.passes)
         beside = " * ".join(size[a] for a in nest.beside) or "1"
-        lines.append("  cut_nest({%s, %s, %s, %s, %s, %s, %s, %d, %d, %s, %.2f%s}, threads, %s, "
+        lines.append("  cut_nest({%s, %s, %s, %s, %s, %s, %s, %d, %d, %s, %s%s}, threads, %s, "
                      "out->p + %d * CUT_PARAMS, out);"
                      % (outer, first, rest, inner, beside, "true" if nest.inner_kept else "false",
                         "true" if printer.tiled or _strides(loop, nest) else "false",

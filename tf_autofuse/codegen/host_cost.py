@@ -25,15 +25,17 @@ _MAP_COST.update((name, 60.0) for name in (
 _PLAIN_COST = 0.08
 
 
-def element_cost(loop: LoopKernel, nest: Nest) -> float:
-    """Nanoseconds per element of the walk, over all passes."""
-    cost = 0.0
+def element_cost(loop: LoopKernel, nest: Nest) -> str:
+    """Nanoseconds per element of the walk, over all passes, as a C++ expression: vectors without
+    AVX-512 take longer for elementary functions, where the rest waits for memory or the caches."""
+    plain, functions = 0.0, 0.0
     for step in nest.passes:
         roots = list(step.reduces) + [loop.stores[n].value for n in step.stores + step.crosses]
-        for value in needed(loop, roots):
-            op = value.op if isinstance(value, Map) else ""
-            cost += _MAP_COST.get(op, _PLAIN_COST)
-    return max(cost, _PLAIN_COST)
+        values = needed(loop, roots)
+        functions += function_cost(values)
+        plain += _PLAIN_COST * sum(function_cost([value]) == 0 for value in values)
+    cost = "%.2f" % max(plain, _PLAIN_COST)
+    return cost + " + %.2f * FUNCTION_COST" % functions if functions else cost
 
 
 def function_cost(values: Sequence[Value]) -> float:
