@@ -124,17 +124,14 @@ def test_band_and_diagonal(dtype):
         x = edges(dtype, int(np.prod(shape))).reshape(shape)
         diagonal = edges(dtype, int(np.prod(shape[:-2])) * min(shape[-2:]), 2)
         diagonal = diagonal.reshape(shape[:-2] + (min(shape[-2:]),))
+        functions = [lambda x, d: array_ops.matrix_set_diag(x, d), lambda x, d: tf.equal(x, x)]
         for lower, upper in ((-1, 0), (0, -1), (1, 1), (0, 0), (-1, -1)):
-            lower, upper = min(lower, shape[-2]), min(upper, shape[-1])
-            functions = [
-                lambda x, d, a=lower, b=upper: array_ops.matrix_band_part(x, a, b),
-                lambda x, d: array_ops.matrix_set_diag(x, d),
-                lambda x, d: tf.equal(x, x),
-            ]
-            if MODERN:
-                functions += [lambda x, d: array_ops.matrix_set_diag_v2(x, d, 0),
-                              lambda x, d: array_ops.matrix_set_diag_v3(x, d, 0)]
-            check(lambda x, d, fs=tuple(functions): [f(x, d) for f in fs], [x, diagonal])
+            ends = min(lower, shape[-2]), min(upper, shape[-1])
+            functions.append(lambda x, d, ends=ends: array_ops.matrix_band_part(x, *ends))
+        if MODERN:
+            functions += [lambda x, d: array_ops.matrix_set_diag_v2(x, d, 0),
+                          lambda x, d: array_ops.matrix_set_diag_v3(x, d, 0)]
+        check(lambda x, d, fs=tuple(functions): [f(x, d) for f in fs], [x, diagonal])
 
 
 @pytest.mark.parametrize("kind", ["int32", "int64"])
