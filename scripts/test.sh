@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# All tests in the environment of the quickstart, then the end-to-end tests on TensorFlow 1.15.5
-# and 2.6.5 where this machine has Python 3.7 and 3.9, and those of host kernels on an emulated
-# aarch64. Arguments go to the first pytest run. Then every kernel that these tests made runs on the checking twin and on the CPU against the
-# interpreter.
+# All tests in the environment of the quickstart, beside them the end-to-end tests on TensorFlow
+# 1.15.5 and 2.6.5 where this machine has Python 3.7 and 3.9, and those of host kernels on an
+# emulated aarch64. Arguments go to pytest where it runs with the latest TensorFlow. Then every
+# kernel that these tests made runs on the checking twin and on the CPU against the interpreter.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -17,34 +17,66 @@ rm -rf "$AUTOFUSE_CACHE_DIR/bundles"
 run_pytest() {
   local which="$1"
   shift
-  (cd "$ROOT" && "$ROOT/$(tf_venv "$which")/bin/python" -m pytest -q -p no:cacheprovider "$@") ||
-    failed+=("$which")
+  # 5: no test was chosen.
+  "$ROOT/$(tf_venv "$which")/bin/python" -m pytest -q -p no:cacheprovider "$@" || (($? == 5))
 }
 
-# End-to-end tests of every TensorFlow in `older`, and host kernels on aarch64; fails when one does.
-test_older() {
-  local which files
-  # Only the files with such tests: the others may need packages that old Pythons lack.
-  mapfile -t files < <(cd "$ROOT" && grep -rl --include='test_*.py' 'pytest.mark.e2e' tests)
-  failed=()
-  for which in "${older[@]+"${older[@]}"}"; do
-    say "End-to-end tests, $(tf_version "$which")"
-    run_pytest "$which" -m e2e "${files[@]}"
+# What has a part of its own; all other tests are one more.
+ROOMS=(tests/e2e tests/codegen tests/sanitize tests/robust)
+
+other_rooms() {
+  printf '%s\n' tests/*/test_*.py tests/test_*.py | sed -E 's,(tests/[^/]+)/.*,\1,' | sort -u |
+    grep -vxF -f <(printf '%s\n' "${ROOMS[@]}")
+}
+
+# run_part PART ARGUMENT... : the arguments are for pytest on the latest TensorFlow.
+run_part() {
+  local part="$1" files
+  shift
+  case "$part" in
+    tf1 | tf2)
+      # Only the files with such tests: the others may need packages that old Pythons lack.
+      mapfile -t files < <(grep -rl --include='test_*.py' 'pytest.mark.e2e' tests)
+      run_pytest "$part" -m e2e "${files[@]}"
+      ;;
+    aarch64)
+      PYTHONPATH="$ROOT/tests/emulated" run_pytest latest -p emulated_host \
+        tests/codegen/test_host_{beside,doubles,functions,kernels,moments,rough,scalars,stages,streams,vectors}.py
+      ;;
+    others)
+      mapfile -t files < <(other_rooms)
+      run_pytest latest "${files[@]}" "$@"
+      ;;
+    *) run_pytest latest "$part" "$@" ;;
+  esac
+}
+
+# All parts, two at a time, for none keeps two cores busy. Shows what each wrote when it has ended.
+run_parts() {
+  local part running=0 logs="$ROOT/build/test-logs"
+  rm -rf "$logs"
+  mkdir -p "$logs"
+  for part in "${parts[@]}"; do
+    ((running < 2)) || { wait -n || true; running=$((running - 1)); }
+    (
+      log="$logs/${part//\//-}"
+      run_part "$part" "$@" >"$log.log" 2>&1 || : >"$log.failed"
+      say "$part: $SECONDS s since the start"
+      cat "$log.log"
+    ) &
+    running=$((running + 1))
   done
-  if ((emulated)); then
-    say "Host kernels on an emulated aarch64"
-    PYTHONPATH="$ROOT/tests/emulated" run_pytest latest -p emulated_host \
-      tests/codegen/test_host_{beside,doubles,functions,kernels,moments,rough,scalars,stages,streams,vectors}.py
-  fi
-  ((${#failed[@]} == 0))
+  wait
+  for part in "${parts[@]}"; do
+    [[ ! -e "$logs/${part//\//-}.failed" ]] || failed+=("$part")
+  done
 }
 
 say "Environment latest"
 setup_tf latest
 ensure_browser
-emulated=1
-ensure_emulator || { emulated=0 && skipped+=("host kernels on aarch64: no emulator"); }
-older=()
+# The longest first; older TensorFlows find most kernels built.
+parts=(tests/e2e others)
 for which in tf2 tf1; do
   if ! tf_python "$which" >/dev/null; then
     skipped+=("$which: $(missing_python "$which")")
@@ -52,23 +84,23 @@ for which in tf2 tf1; do
   fi
   say "Environment $which"
   if (setup_tf "$which"); then
-    older+=("$which")
+    parts+=("$which")
   else
     failed+=("$which set-up")
   fi
 done
+if ensure_emulator; then
+  parts+=(aarch64)
+else
+  skipped+=("host kernels on aarch64: no emulator")
+fi
+parts+=("${ROOMS[@]:1}")
 
-# Beside the tests of the current TensorFlow: no run keeps two cores busy.
-older_log="$ROOT/build/test-older.log"
-mkdir -p "$ROOT/build"
-test_older >"$older_log" 2>&1 &
-older_tests=$!
-trap 'kill "$older_tests" 2>/dev/null || true' EXIT
-say "All tests, $(tf_version latest)"
-run_pytest latest tests "$@"
-wait "$older_tests" || failed+=("older TensorFlow")
+say "Tests, two parts at a time"
+cd "$ROOT"
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+run_parts "$@"
 trap - EXIT
-cat "$older_log"
 
 say "Kernels of these tests on the checking twin"
 (cd "$ROOT" && .venv/bin/python scripts/twin_sweep.py --faults --bundles "$AUTOFUSE_CACHE_DIR") ||
