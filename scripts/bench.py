@@ -35,7 +35,7 @@ COPY_KERNEL = """
 #include <cstring>
 #include "kernel_abi.h"
 int32_t autofuse_abi_version(void) { return AUTOFUSE_ABI_VERSION; }
-int32_t autofuse_tiling(const int64_t*, int32_t, int32_t, AutofuseTiling* out) {
+int32_t autofuse_tiling(const int64_t*, int32_t, const int64_t*, int32_t, AutofuseTiling* out) {
   out->phases = 1;
   out->blocks[0] = 1;
   out->block_cost[0] = 1;

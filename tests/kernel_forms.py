@@ -80,7 +80,8 @@ def run_all(loop, shapes, given=None):
     forms = {
         "merged": interp.run(merged, dense, dict(zip(merged.axes, bound.sizes)), bound.strides),
         "kernel": kernel_interp.run(kernel, dense, sizes, bound.strides),
-        "tiles": kernel_interp.run(kernel, dense, sizes, bound.strides, [(3, 7)]),
+        "tiles": kernel_interp.run(kernel, dense, sizes, bound.strides,
+                                   [(3, 7)] * len(kernel.nests)),
         "host": run_host(library, inputs, bound.sizes, bound.strides, outputs, threads=2),
         "twin": twin.outputs,
     }

@@ -1,9 +1,9 @@
 /* The C interface between a generated kernel library and whoever runs it.
  *
  * A library holds one kernel and exports three of the functions declared at the end, or all. A
- * caller first checks autofuse_abi_version(), then asks autofuse_tiling() once per set of sizes,
- * then calls autofuse_run() for every phase in order, each phase cut into block ranges that may run
- * at the same time.
+ * caller first checks autofuse_abi_version(), then asks autofuse_tiling() once per set of sizes and
+ * strides, then calls autofuse_run() for every phase in order, each phase cut into ranges of blocks
+ * that may run at the same time.
  *
  * Plain C; the layout of the structures is part of the interface, changed only with the version.
  */
@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define AUTOFUSE_ABI_VERSION 2
+#define AUTOFUSE_ABI_VERSION 3
 
 /* Limits of AutofuseTiling. */
 #define AUTOFUSE_MAX_PHASES 12
@@ -57,9 +57,11 @@ typedef struct AutofuseTiling {
 /* The version this library was generated for: AUTOFUSE_ABI_VERSION. */
 AUTOFUSE_EXPORT int32_t autofuse_abi_version(void);
 
-/* Fills *out for the given merged sizes and at most `threads` threads. Returns 0, or another value
- * when the kernel cannot run such sizes. Depends on its arguments only; any thread may call it. */
-AUTOFUSE_EXPORT int32_t autofuse_tiling(const int64_t* sizes, int32_t n_sizes, int32_t threads,
+/* Fills *out for the given merged sizes, the run-time table (`strides` of AutofuseArgs) and at most
+ * `threads` threads. Returns 0, or another value when the kernel cannot run such sizes. Depends on
+ * its arguments only; any thread may call it. */
+AUTOFUSE_EXPORT int32_t autofuse_tiling(const int64_t* sizes, int32_t n_sizes,
+                                        const int64_t* strides, int32_t threads,
                                         AutofuseTiling* out);
 
 /* Runs blocks [begin, end) of one phase. A phase may start only when all blocks of the one before

@@ -5,7 +5,8 @@
 #include "kernel_abi.h"
 
 /* Parameters of one nest inside AutofuseTiling.p; behind those of all nests the number of partial
- * results that cross rows, and where in workspace each temporary begins. */
+ * results that cross rows, and where in workspace each temporary begins; the last one tells whether
+ * the form for operands that are not broadcast runs. */
 enum {
   CUT_ROWS,
   CUT_TILE,
@@ -16,7 +17,7 @@ enum {
   CUT_FIRST,
   CUT_PARAMS
 };
-enum { CUT_PARTS = 4 * CUT_PARAMS, CUT_TEMPS };
+enum { CUT_PARTS = 4 * CUT_PARAMS, CUT_TEMPS, CUT_DENSE = AUTOFUSE_MAX_PARAMS - 1 };
 
 /* Fewest rows of a block that has a partial result of its own for them: these stay small beside
  * what is read. */

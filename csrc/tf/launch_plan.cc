@@ -51,8 +51,9 @@ std::shared_ptr<const LaunchPlan> MakeLaunchPlan(const ShapeSpec& spec,
   SetOutputShapes(spec, axis_sizes.data(), plan.get());
   plan->input_shapes = SplitShapes(spec, flat);
   plan->tiling = AutofuseTiling();
-  const int32_t code =
-      library.tiling(plan->merged_sizes.data(), spec.merged_axes(), threads, &plan->tiling);
+  const int64_t* strides = plan->strides.empty() ? nullptr : plan->strides.data();
+  const int32_t code = library.tiling(plan->merged_sizes.data(), spec.merged_axes(), strides,
+                                      threads, &plan->tiling);
   if (code != 0 || !IsSane(plan->tiling)) {
     *error = "the kernel has no tiling for these shapes (code " + std::to_string(code) + ")";
     return nullptr;

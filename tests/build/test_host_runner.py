@@ -13,7 +13,7 @@ SQUARE_SUM = r"""
 #include "kernel_abi.h"
 // out0[r] = sum over c of x[r, c]^2 through workspace rows; out1 = x / d (int32)
 AUTOFUSE_EXPORT int32_t autofuse_abi_version(void) { return AUTOFUSE_ABI_VERSION; }
-AUTOFUSE_EXPORT int32_t autofuse_tiling(const int64_t* sizes, int32_t n, int32_t threads,
+AUTOFUSE_EXPORT int32_t autofuse_tiling(const int64_t* sizes, int32_t n, const int64_t*, int32_t threads,
                                         AutofuseTiling* out) {
   if (n != 2 || threads < 1) return 7;
   out->phases = 2;

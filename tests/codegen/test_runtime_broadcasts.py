@@ -147,9 +147,70 @@ def test_operands_that_are_not_broadcast_are_read_in_vectors():
     general, dense = (text[text.index("static void " + name):].split("\n}\n")[0]
                       for name in ("nest0", "dense0"))
     assert "args->strides" in general and "args->strides" not in dense
-    assert text.count("(dense ? dense0 : nest0)(") == 1
-    strides = [int(n) for n in re.findall(r"args->strides\[(\d+)\] ==", text)]
+    strides = [int(n) for n in re.findall(r"\bstrides\[(\d+)\] ==", text)]
     assert len(strides) == len(set(strides)) == 6  # two axes of three operands
+
+
+SEVERAL = [op("a", "Mul", X, Y), op("b", "Sub", Z, Y), op("c", "Abs", "b"),
+           op("d", "Add", "a", "c")]
+"""x * y, |z - y|, and their sum: each with a size of its own"""
+
+
+def test_results_of_their_own_sizes_are_found_together():
+    """Where nothing is broadcast, one nest reads each tensor once, along one axis."""
+    kernel, order = lowered(SEVERAL, rows(-5, -6, -7), "a", "c", "d")
+    assert len(order) > len(set(order)) == 3
+    text = print_nests(kernel, build_nests(kernel))
+    assert "nest2" in text and "dense1" not in text
+    dense = text[text.index("static void dense0"):].split("\n}\n")[0]
+    assert dense.count("args->inputs[") == 3 and "args->sizes[1]" not in dense
+
+
+@pytest.mark.parametrize("counts", COUNTS)
+def test_results_of_their_own_sizes(counts):
+    kernel, order = lowered(SEVERAL, rows(-5, -6, -7), "a", "c", "d")
+    sizes = dict(zip((X, Y, Z), counts))
+    rng = np.random.RandomState(3)
+    arrays = {ref: rng.randint(-3, 4, (n, 40)).astype("float32") for ref, n in sizes.items()}
+    run_all(kernel, [arrays[ref].shape for ref in order],
+            {number: arrays[ref] for number, ref in enumerate(order)})
+
+
+def test_zeros_of_a_shape_are_no_work_where_nothing_is_broadcast():
+    operators = [op("a", "ZerosLike", X), op("b", "Maximum", X, "a"), op("c", "Mul", "b", Y)]
+    kernel, order = lowered(operators, rows(-5, -6), "c")
+    text = print_nests(kernel, build_nests(kernel))
+    dense = text[text.index("static void dense0"):].split("\n}\n")[0]
+    assert len(re.findall(r"v1 = .* < ", text)) > 0 and not re.findall(r"v1 = .* < ", dense)
+    for counts in ((5, 5), (1, 5), (5, 1)):
+        sizes = dict(zip((X, Y), counts))
+        run_all(kernel, [(sizes[ref], 40) for ref in order])
+
+
+TWO_AXES = """loop {
+  in0: float32
+  in1: float32
+  in2: float32
+  out0: float32
+  axes a0 a1
+  same in0 in1
+  %0 = load in0 [a0?] : float32
+  %1 = load in1 [a1?] : float32
+  %2 = mul %0 %1 : float32 [a0, a1]
+  %3 = load in2 [a0?, a1?] : float32
+  %4 = add %2 %3 : float32 [a0, a1]
+  store out0 [a0, a1] %4
+}
+"""
+
+
+def test_a_tensor_along_two_axes_of_a_value_keeps_them():
+    kernel = parse_loop(TWO_AXES)
+    assert print_loop(kernel) == TWO_AXES
+    assert "{n0, n1}" in print_nests(kernel, build_nests(kernel))
+    x = np.arange(5).astype("float32")
+    for shape in ((5, 5), (5, 1)):
+        run_all(kernel, [(5,), (5,), shape], {0: x, 1: x})
 
 
 def test_fixed_sizes_have_one_form():

@@ -20,7 +20,14 @@ def centred(x, y, z):
     return v - mean, tf.reduce_mean(tf.math.squared_difference(v, mean), 1)
 
 
+def three_results(x, y, z):
+    m = 0.5 * x + y
+    v = 0.25 * y * y + z
+    return m, v, z - m * tf.nn.relu(v)
+
+
 BUILDS = {
+    "three_results": three_results,
     "elementwise": lambda x, y, z: tf.maximum(-(tf.abs(x) - y), z),
     "compare": lambda x, y, z: tf.compat.v2.where(x > y, x * z, tf.abs(y)),
     "rows": lambda x, y, z: tf.reduce_sum(tf.abs(x - y) * z, 1),

@@ -39,26 +39,27 @@ class Server:
         self._process = subprocess.Popen(
             EMULATOR + [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def tiling(self, path, sizes, threads):
+    def tiling(self, path, sizes, threads, strides):
         """(code, AutofuseTiling)"""
-        self._ask(TILING, path, sizes, threads)
+        self._ask(TILING, path, sizes, threads, strides)
         code = self._word()
         return code, host.Tiling.from_buffer_copy(self._read(ctypes.sizeof(host.Tiling)))
 
     def run(self, path, sizes, threads, strides, inputs, outputs):
         """The code of the kernel; `outputs` are filled."""
-        words = _words([strides is not None]) + _counted(strides or [])
-        words += _counted([array.nbytes for array in inputs])
-        data = [words] + [array.tobytes() for array in inputs]
-        self._ask(RUN, path, sizes, threads, *data, _counted([array.nbytes for array in outputs]))
+        data = [_counted([array.nbytes for array in inputs])]
+        data += [array.tobytes() for array in inputs]
+        self._ask(RUN, path, sizes, threads, strides, *data,
+                  _counted([array.nbytes for array in outputs]))
         code = self._word()
         for array in outputs:
             array.reshape(-1).view(np.uint8)[:] = np.frombuffer(self._read(array.nbytes), np.uint8)
         return code
 
-    def _ask(self, request, path, sizes, threads, *more):
+    def _ask(self, request, path, sizes, threads, strides, *more):
         name = path.encode()
         head = _words([request, len(name)]) + name + _counted(sizes) + _words([threads])
+        head += _words([strides is not None]) + _counted(strides or [])
         self._process.stdin.write(b"".join((head,) + more))
         self._process.stdin.flush()
 
@@ -83,7 +84,7 @@ class Launch:
     """Stands in for `host.HostLaunch`."""
 
     def __init__(self, path, in_arrays, sizes, strides, out_shapes_dtypes, threads=1):
-        host.host_tiling(path, sizes, threads)
+        host.host_tiling(path, sizes, threads, strides)
         self._call = path, list(sizes), threads, None if strides is None else list(strides)
         self._inputs = [np.ascontiguousarray(array) for array in in_arrays]
         self.outputs = [np.empty(shape, host.storage_dtype(dtype))
@@ -103,8 +104,9 @@ def server():
     return _server[0]
 
 
-def host_tiling(path, sizes, threads=1):
-    code, tiling = server().tiling(path, list(sizes), threads)
+def host_tiling(path, sizes, threads=1, strides=None):
+    strides = None if strides is None else list(strides)
+    code, tiling = server().tiling(path, list(sizes), threads, strides)
     host.check_tiling(code, sizes)
     return tiling
 

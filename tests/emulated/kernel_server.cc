@@ -93,9 +93,7 @@ int64_t RunPhases(const Kernel& kernel, const AutofuseArgs& args, const Autofuse
 }
 
 void AnswerRun(const Kernel& kernel, const AutofuseTiling& tiling,
-               const std::vector<int64_t>& sizes, int64_t threads) {
-  const bool has_strides = ReadWord() != 0;
-  const std::vector<int64_t> strides = ReadWords();
+               const std::vector<int64_t>& sizes, const int64_t* strides, int64_t threads) {
   std::vector<Buffer> inputs, outputs;
   std::vector<const void*> in;
   std::vector<void*> out;
@@ -107,8 +105,7 @@ void AnswerRun(const Kernel& kernel, const AutofuseTiling& tiling,
   for (const int64_t bytes : ReadWords()) outputs.emplace_back(bytes);
   for (Buffer& buffer : outputs) out.push_back(buffer.data());
   Buffer workspace(tiling.workspace_bytes);
-  const AutofuseArgs args = {in.data(), out.data(), sizes.data(),
-                             has_strides ? strides.data() : nullptr,
+  const AutofuseArgs args = {in.data(), out.data(), sizes.data(), strides,
                              tiling.workspace_bytes > 0 ? workspace.data() : nullptr};
   int64_t code = RunPhases(kernel, args, tiling, threads);
   for (const Buffer& buffer : outputs) {
@@ -125,15 +122,18 @@ void Answer() {
   Read(&path[0], path.size());
   const std::vector<int64_t> sizes = ReadWords();
   const int64_t threads = ReadWord();
+  const bool has_strides = ReadWord() != 0;
+  const std::vector<int64_t> words = ReadWords();
+  const int64_t* strides = has_strides ? words.data() : nullptr;
   const Kernel kernel = Open(path);
   AutofuseTiling tiling = {};
-  const int64_t code = kernel.tiling(sizes.data(), static_cast<int32_t>(sizes.size()),
+  const int64_t code = kernel.tiling(sizes.data(), static_cast<int32_t>(sizes.size()), strides,
                                      static_cast<int32_t>(threads), &tiling);
   if (request == kTiling) {
     Write(&code, sizeof(code));
     Write(&tiling, sizeof(tiling));
   } else {
-    AnswerRun(kernel, tiling, sizes, threads);
+    AnswerRun(kernel, tiling, sizes, strides, threads);
   }
   fflush(stdout);
 }

@@ -41,7 +41,8 @@ TWIN = {"softmax": (50, 40), "columns": (33, 3)}
 OVERRUN = """
 #include "kernel_abi.h"
 AUTOFUSE_EXPORT int32_t autofuse_abi_version(void) { return AUTOFUSE_ABI_VERSION; }
-AUTOFUSE_EXPORT int32_t autofuse_tiling(const int64_t*, int32_t, int32_t, AutofuseTiling* out) {
+AUTOFUSE_EXPORT int32_t autofuse_tiling(const int64_t*, int32_t, const int64_t*, int32_t,
+                                        AutofuseTiling* out) {
   out->phases = out->blocks[0] = 1;
   return 0;
 }

@@ -114,7 +114,8 @@ void Plans(const autofuse::KernelLibrary& library, int rounds) {
   });
   const int64_t negative[] = {-1};
   autofuse::KernelLibrary refusing = library;
-  refusing.tiling = [](const int64_t*, int32_t, int32_t, AutofuseTiling* out) -> int32_t {
+  refusing.tiling = [](const int64_t*, int32_t, const int64_t*, int32_t,
+                       AutofuseTiling* out) -> int32_t {
     out->phases = AUTOFUSE_MAX_PHASES + 1;
     return 0;
   };

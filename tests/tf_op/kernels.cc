@@ -22,7 +22,8 @@ int32_t autofuse_abi_version(void) { return AUTOFUSE_ABI_VERSION; }
 #endif
 
 #ifdef KERNEL_ABS_AND_EXP  // one axis; y0 = |x|, y1 = exp(x); one block per 1000 elements
-int32_t autofuse_tiling(const int64_t* sizes, int32_t n, int32_t, AutofuseTiling* out) {
+int32_t autofuse_tiling(const int64_t* sizes, int32_t n, const int64_t*, int32_t,
+                        AutofuseTiling* out) {
   if (n != 1) return 1;
   out->phases = 1;
   out->p[0] = 1000;
@@ -43,7 +44,8 @@ int32_t autofuse_run(const AutofuseArgs* args, const AutofuseTiling* tiling, int
 #endif
 
 #ifdef KERNEL_BROADCAST_ADD  // two axes; y = a + b, strides of both inputs come at run time
-int32_t autofuse_tiling(const int64_t* sizes, int32_t n, int32_t, AutofuseTiling* out) {
+int32_t autofuse_tiling(const int64_t* sizes, int32_t n, const int64_t*, int32_t,
+                        AutofuseTiling* out) {
   if (n != 2) return 1;
   out->phases = 1;
   out->blocks[0] = sizes[0];
@@ -68,7 +70,7 @@ int32_t autofuse_run(const AutofuseArgs* args, const AutofuseTiling*, int32_t, i
 #ifdef KERNEL_SUM_PHASES  // one axis to a scalar: partial sums in the workspace, then their sum
 constexpr int64_t kParts = 64;
 
-int32_t autofuse_tiling(const int64_t*, int32_t, int32_t, AutofuseTiling* out) {
+int32_t autofuse_tiling(const int64_t*, int32_t, const int64_t*, int32_t, AutofuseTiling* out) {
   out->phases = 2;
   out->blocks[0] = kParts;
   out->block_cost[0] = 100000;
@@ -99,7 +101,7 @@ int32_t autofuse_run(const AutofuseArgs* args, const AutofuseTiling*, int32_t ph
 #endif
 
 #ifdef KERNEL_FLOOR_DIV  // scalars of int32
-int32_t autofuse_tiling(const int64_t*, int32_t, int32_t, AutofuseTiling* out) {
+int32_t autofuse_tiling(const int64_t*, int32_t, const int64_t*, int32_t, AutofuseTiling* out) {
   out->phases = 1;
   out->blocks[0] = 1;
   return 0;
@@ -115,7 +117,7 @@ int32_t autofuse_run(const AutofuseArgs* args, const AutofuseTiling*, int32_t, i
 #endif
 
 #if defined(KERNEL_CONSTANT) || defined(KERNEL_BAD_VERSION)  // no inputs; y = 42
-int32_t autofuse_tiling(const int64_t*, int32_t, int32_t, AutofuseTiling* out) {
+int32_t autofuse_tiling(const int64_t*, int32_t, const int64_t*, int32_t, AutofuseTiling* out) {
   out->phases = 1;
   out->blocks[0] = 1;
   return 0;
@@ -128,7 +130,9 @@ int32_t autofuse_run(const AutofuseArgs* args, const AutofuseTiling*, int32_t, i
 #endif
 
 #ifdef KERNEL_NO_TILING
-int32_t autofuse_tiling(const int64_t*, int32_t, int32_t, AutofuseTiling*) { return 7; }
+int32_t autofuse_tiling(const int64_t*, int32_t, const int64_t*, int32_t, AutofuseTiling*) {
+  return 7;
+}
 
 int32_t autofuse_run(const AutofuseArgs*, const AutofuseTiling*, int32_t, int64_t, int64_t) {
   return AUTOFUSE_OK;

@@ -1,11 +1,11 @@
 """C++ source of a kernel for the CPU, with the interface of csrc/core/kernel_abi.h."""
 from __future__ import annotations
 
-from typing import Dict, List, Sequence
+from typing import Dict, List, NamedTuple, Optional, Sequence
 
 from tf_autofuse.codegen.host_beside import BesidePrinter
 from tf_autofuse.codegen.host_cost import element_cost
-from tf_autofuse.codegen.host_dense import dense_test, without_broadcasts
+from tf_autofuse.codegen.host_dense import DenseForm, dense_form, dense_test
 from tf_autofuse.codegen.host_moments import join_moments, with_means
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.kernel.nest import Nest, build_nests, runtime_rows, table_names
@@ -30,36 +30,48 @@ def print_nests(loop: LoopKernel, nests: Sequence[Nest]) -> str:
     """The complete source of a loop kernel that was cut into `nests`, as `print_host`."""
     # No names of the graph: equal structures must give equal sources to the build cache.
     head = "".join("// " + line + "\n" for line in print_loop(loop).splitlines())
-    loop, means = join_moments(loop)
-    cut = [with_means(nest, means) for nest in build_nests(loop)] if means else nests
-    printers = [BesidePrinter(loop, nest, i, means) for i, nest in enumerate(cut)]
-    dense = _dense_printers(loop, cut, means)
     reused = reused_inputs(loop, nests)
-    for printer in printers + dense:
+    forms = [_form(loop, nests, "nest")]
+    dense = dense_form(loop)
+    if dense is not None:
+        forms.append(_dense(loop, dense))
+    for printer in [printer for form in forms for printer in form.printers]:
         printer.reused = reused
     includes = "".join('#include "%s"\n' % name for name in
                        _HEADERS)
     parts = [head + "\n" + includes]
-    parts += [printer.print() for printer in printers + dense]
-    parts += [_tiling(loop, printers), _reuse(reused)] if reused else [_tiling(loop, printers)]
-    parts.append(_run(loop, printers, dense))
+    parts += [printer.print() for form in forms for printer in form.printers]
+    parts += [_cut(form) for form in forms]
+    parts += [_tiling(loop, forms, dense)] + [_reuse(reused)] * bool(reused)
+    parts += [_blocks(form) for form in forms] + [_run(loop, forms, dense)]
     return "\n".join(parts)
 
 
-def _dense_printers(
-    loop: LoopKernel, nests: Sequence[Nest], means: Dict[str, str]
-) -> List[BesidePrinter]:
-    """Printers of the same nests for operands that are not broadcast; none if no one may be."""
-    dense = without_broadcasts(loop)
-    if dense is loop:
-        return []
-    printers = [BesidePrinter(dense, nest, i, means) for i, nest in enumerate(nests)]
-    rows = runtime_rows(loop)
+class _Form(NamedTuple):
+    """The nests of a kernel, and the word that the names of its functions begin with."""
+
+    loop: LoopKernel
+    printers: List[BesidePrinter]
+    name: str
+
+
+def _form(loop: LoopKernel, nests: Sequence[Nest], name: str) -> _Form:
+    loop, means = join_moments(loop)
+    cut = [with_means(nest, means) for nest in build_nests(loop)] if means else nests
+    printers = [BesidePrinter(loop, nest, i, means) for i, nest in enumerate(cut)]
     for printer in printers:
-        printer.name = "dense%d" % printer.number
+        printer.name = "%s%d" % (name, printer.number)
+    return _Form(loop, printers, name)
+
+
+def _dense(loop: LoopKernel, dense: DenseForm) -> _Form:
+    """The form for operands that are not broadcast. The run-time table stays that of `loop`."""
+    form = _form(dense.loop, build_nests(dense.loop), "dense")
+    rows = runtime_rows(loop)
+    for printer in form.printers:
         printer.rows = {number: rows[number] for number in printer.rows}
         printer.table = table_names(loop)
-    return printers
+    return form
 
 
 def reused_inputs(loop: LoopKernel, nests: Sequence[Nest]) -> Dict[int, int]:
@@ -95,16 +107,16 @@ def _strides(loop: LoopKernel, nest: Nest) -> bool:
         nest.inner in load.walked and unit_axis(load.dims) != nest.inner for load in loads)
 
 
-def _tiling(loop: LoopKernel, printers: List[BesidePrinter]) -> str:
-    lines = [
-        "int32_t autofuse_abi_version(void) { return AUTOFUSE_ABI_VERSION; }",
-        "",
-        "int32_t autofuse_tiling(const int64_t* sizes, int32_t n_sizes, int32_t threads,",
-        "                        AutofuseTiling* out) {",
-        "  if (n_sizes != %d) return 1;" % len(loop.sized_axes),
-        "  *out = AutofuseTiling();",
-    ]
-    lines += ["  const int64_t n%d = sizes[%d];" % (i, i) for i in range(len(loop.sized_axes))]
+def _sizes(loop: LoopKernel, source: str) -> List[str]:
+    return ["  const int64_t n%d = %s[%d];" % (i, source, i) for i in range(len(loop.sized_axes))]
+
+
+def _cut(form: _Form) -> str:
+    """The function that cuts the nests of a form into blocks."""
+    loop, printers = form.loop, form.printers
+    lines = ["static void cut_%s_form(const int64_t* sizes, int32_t threads, AutofuseTiling* out) {"
+             % form.name]
+    lines += _sizes(loop, "sizes")
     if loop.temps:
         lines.append("  int64_t first = 0;")
     for at, printer in enumerate(printers):
@@ -131,7 +143,35 @@ def _tiling(loop: LoopKernel, printers: List[BesidePrinter]) -> str:
                       "  out->p[CUT_PARTS] = %s;" % size[PARTS]]
     for number in range(len(loop.temps)):
         lines += _place_temp(loop, number, printers[0])
-    return "\n".join(lines + ["  return 0;", "}"]) + "\n"
+    return "\n".join(lines + ["}"]) + "\n"
+
+
+def _tiling(loop: LoopKernel, forms: Sequence[_Form], dense: Optional[DenseForm]) -> str:
+    lines = [
+        "int32_t autofuse_abi_version(void) { return AUTOFUSE_ABI_VERSION; }",
+        "",
+        "int32_t autofuse_tiling(const int64_t* sizes, int32_t n_sizes, const int64_t* strides,",
+        "                        int32_t threads, AutofuseTiling* out) {",
+        "  if (n_sizes != %d) return 1;" % len(loop.sized_axes),
+        "  *out = AutofuseTiling();",
+    ]
+    if dense is not None:
+        lines += _sizes(loop, "sizes")
+        lines += ["  if (%s) {" % dense_test(loop, dense, forms[0].printers[0].size),
+                  "    const int64_t joined[] = {%s};" % _products(loop, dense),
+                  "    cut_dense_form(joined, threads, out);",
+                  "    out->p[CUT_DENSE] = 1;",
+                  "    return 0;",
+                  "  }"]
+    else:
+        lines.append("  (void)strides;")
+    return "\n".join(lines + ["  cut_nest_form(sizes, threads, out);", "  return 0;", "}"]) + "\n"
+
+
+def _products(loop: LoopKernel, dense: DenseForm) -> str:
+    """Sizes of the axes of the form, by those of the kernel."""
+    size = {axis: "n%d" % i for i, axis in enumerate(loop.axes)}
+    return ", ".join(" * ".join(size[axis] for axis in axes) for axes in dense.products) or "1"
 
 
 def _place_temp(loop: LoopKernel, number: int, printer: BesidePrinter) -> List[str]:
@@ -142,9 +182,30 @@ def _place_temp(loop: LoopKernel, number: int, printer: BesidePrinter) -> List[s
             "  out->workspace_bytes += ceil_div(%s, 64) * 64;" % count]
 
 
-def _run(
-    loop: LoopKernel, printers: List[BesidePrinter], dense: Sequence[BesidePrinter]
-) -> str:
+def _blocks(form: _Form) -> str:
+    """The function that runs blocks of a form."""
+    lines = [
+        "static void run_%s(const AutofuseArgs* args, const AutofuseTiling* tiling, int32_t phase,"
+        % form.name,
+        "                   int64_t begin, int64_t end) {",
+        "  for (int64_t block = begin; block < end; ++block) {",
+        "    int64_t at = block;",
+    ]
+    for printer in form.printers:
+        n = printer.number
+        lines += [
+            "    const int64_t blocks%d = blocks_in(tiling->p + %d * CUT_PARAMS, phase, %d%s);"
+            % (n, n, max(printer.phases, 1), ", true" * printer.joins),
+            "    if (at >= 0 && at < blocks%d) %s(args, tiling, %s, at);" % (
+                n, printer.name,
+                "phase - (int32_t)tiling->p[%d * CUT_PARAMS + CUT_FIRST]" % n
+                if form.loop.temps else "phase"),
+            "    at -= blocks%d;" % n,
+        ]
+    return "\n".join(lines + ["  }", "}"]) + "\n"
+
+
+def _run(loop: LoopKernel, forms: Sequence[_Form], dense: Optional[DenseForm]) -> str:
     places = any(isinstance(v, Place) for v in loop.body)
     refuses = places or any(isinstance(v, Map) and v.op in REFUSING for v in loop.body)
     lines = [
@@ -158,24 +219,18 @@ def _run(
         "int32_t phase,",
         "                     int64_t begin, int64_t end) {",
     ] + ["  failure_seen = AUTOFUSE_OK;"] * refuses + ["  refused_size = -1;"] * places
-    if dense:
-        lines += ["  const int64_t n%d = args->sizes[%d];" % (i, i)
-                  for i in range(len(loop.sized_axes))]
-        lines.append("  const bool dense = %s;" % dense_test(loop, printers[0].size))
-    lines += [
-        "  for (int64_t block = begin; block < end; ++block) {",
-        "    int64_t at = block;",
-    ]
-    for printer in printers:
-        n = printer.number
-        lines += [
-            "    const int64_t blocks%d = blocks_in(tiling->p + %d * CUT_PARAMS, phase, %d%s);"
-            % (n, n, max(printer.phases, 1), ", true" * printer.joins),
-            "    if (at >= 0 && at < blocks%d) %s(args, tiling, %s, at);" % (
-                n, "(dense ? dense%d : nest%d)" % (n, n) if dense else "nest%d" % n,
-                "phase - (int32_t)tiling->p[%d * CUT_PARAMS + CUT_FIRST]" % n
-                if loop.temps else "phase"),
-            "    at -= blocks%d;" % n,
-        ]
+    call = "run_%s(%s, tiling, phase, begin, end);"
+    if dense is not None:
+        lines.append("  if (tiling->p[CUT_DENSE]) {")
+        lines += ["  " + line for line in _sizes(loop, "args->sizes")]
+        lines += ["    const int64_t joined[] = {%s};" % _products(loop, dense),
+                  "    AutofuseArgs whole = *args;",
+                  "    whole.sizes = joined;",
+                  "    " + call % ("dense", "&whole"),
+                  "  } else {",
+                  "    " + call % ("nest", "args"),
+                  "  }"]
+    else:
+        lines.append("  " + call % ("nest", "args"))
     code = "failure_seen" if refuses else "AUTOFUSE_OK"
-    return "\n".join(lines + ["  }", "  return %s;" % code, "}"]) + "\n"
+    return "\n".join(lines + ["  return %s;" % code, "}"]) + "\n"

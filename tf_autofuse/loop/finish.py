@@ -39,6 +39,14 @@ class LoweredKernel(NamedTuple):
     sizes: Tuple[int, ...]
 
 
+def _repeats(refs: Sequence[TensorRef], body: Sequence[Value]) -> Tuple[Tuple[int, int], ...]:
+    """Pairs of inputs with one tensor, if one of all inputs may be broadcast."""
+    if not any(dim.maybe for value in body if isinstance(value, Load) for dim in value.dims):
+        return ()
+    return tuple((refs.index(ref), number) for number, ref in enumerate(refs)
+                 if refs.index(ref) != number)
+
+
 class Finisher:
     """Turns the live nodes of a lowering into IR values with named axes."""
 
@@ -70,7 +78,7 @@ class Finisher:
         )
         body = tuple(self._values[index] for index in self._live)
         kernel = LoopKernel(params, results, self._order, body, stores, self._fixed(body),
-                            tuple(self._intervals))
+                            tuple(self._intervals), repeats=_repeats(refs, body))
         self._check_bound(kernel)
         sizes = tuple(self._low.size(root) for root in self._names)
         return LoweredKernel(kernel, tuple(refs), tuple(outputs), sizes)

@@ -244,6 +244,9 @@ class LoopKernel:
     and axes that no input has. `intervals` are those of the `Inside` values: how many coordinates
     of the axis lie before and behind each. Kernels with merged axes have neither.
 
+    `repeats` are pairs of inputs, of which the second is the same tensor as the first, which comes
+    before it: only where an operand may be broadcast, so that this matters.
+
     `temps` lie in memory while the kernel runs: number k is stored as output len(outputs) + k and
     loaded as input len(inputs) + k.
     """
@@ -256,6 +259,7 @@ class LoopKernel:
     fixed: Tuple[Tuple[str, int], ...] = ()
     intervals: Tuple[Tuple[int, int], ...] = ()
     temps: Tuple[Param, ...] = ()
+    repeats: Tuple[Tuple[int, int], ...] = ()
 
     @property
     def sources(self) -> Tuple[Param, ...]:

@@ -32,6 +32,7 @@ def merge_axes(kernel: LoopKernel) -> Tuple[LoopKernel, Tuple[int, ...]]:
         _rename(kernel.axes, names),
         tuple(_rename_value(value, names) for value in kernel.body),
         tuple(Store(s.output, s.value, _rename_dims(s.dims, names)) for s in kernel.stores),
+        repeats=kernel.repeats,
     )
     return merged, tuple(groups)
 

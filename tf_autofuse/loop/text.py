@@ -33,6 +33,7 @@ def print_loop(kernel: LoopKernel, comments: bool = False) -> str:
     lines.append(("  axes " + " ".join(kernel.axes)).rstrip())
     lines += ["  fixed %s=%d" % item for item in kernel.fixed]
     lines += ["  interval %d|%d" % item for item in kernel.intervals]
+    lines += ["  same in%d in%d" % item for item in kernel.repeats]
     for value in kernel.body:
         note = "  # " + value.origin if comments and value.origin else ""
         lines.append("  %%%s = %s%s" % (value.name, _print_value(value, kernel), note))
@@ -86,6 +87,7 @@ def parse_loop(text: str) -> LoopKernel:
     axes: Tuple[str, ...] = ()
     fixed: List[Tuple[str, int]] = []
     intervals: List[Tuple[int, int]] = []
+    repeats: List[Tuple[int, int]] = []
     body: List[Value] = []
     stores: List[Store] = []
     for number, raw in enumerate(text.splitlines(), 1):
@@ -104,6 +106,8 @@ def parse_loop(text: str) -> LoopKernel:
             fixed.append(_guarded(_parse_fixed, line, number))
         elif line.startswith("interval "):
             intervals.append(_guarded(_parse_interval, line, number))
+        elif line.startswith("same "):
+            repeats.append(_guarded(_parse_repeat, line, number))
         elif line.startswith("store "):
             line = numbered("store ", "out", len(outputs), line)
             stores.append(_guarded(_parse_store, line, number))
@@ -112,7 +116,7 @@ def parse_loop(text: str) -> LoopKernel:
             body.append(_in_order(_guarded(_parse_value, line, number), axes, body))
     return LoopKernel(
         tuple(inputs), tuple(outputs), axes, tuple(body), tuple(stores), tuple(fixed),
-        tuple(intervals), tuple(temps),
+        tuple(intervals), tuple(temps), tuple(repeats),
     )
 
 
@@ -169,6 +173,11 @@ def _parse_fixed(line: str, number: int) -> Tuple[str, int]:
 def _parse_interval(line: str, number: int) -> Tuple[int, int]:
     before, _, behind = line[len("interval "):].partition("|")
     return int(before), int(behind)
+
+
+def _parse_repeat(line: str, number: int) -> Tuple[int, int]:
+    m = _match(r"same in(\d+) in(\d+)", line, number)
+    return int(m.group(1)), int(m.group(2))
 
 
 def _parse_dim(word: str, joined: bool) -> Dim:

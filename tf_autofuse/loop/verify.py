@@ -30,6 +30,8 @@ def verify(kernel: LoopKernel) -> None:
         raise IRError("axis names repeat: " + " ".join(kernel.axes), stage=STAGE)
     if not {axis for axis, _ in kernel.fixed} <= set(kernel.axes):
         raise IRError("a fixed size of an unknown axis", stage=STAGE)
+    if not all(first < other < len(kernel.inputs) for first, other in kernel.repeats):
+        raise IRError("a repeated input that is none", stage=STAGE)
     seen: Dict[str, Value] = {}
     for value in kernel.body:
         if value.name in seen:

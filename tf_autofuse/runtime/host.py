@@ -14,7 +14,7 @@ import numpy as np
 from ..build.trust import why_untrusted
 from ..errors import AutofuseError
 
-ABI_VERSION = 2
+ABI_VERSION = 3
 MAX_PHASES = 12
 MAX_PARAMS = 48
 DIVISION_BY_ZERO = 1
@@ -72,6 +72,7 @@ def load_kernel(path: str) -> ctypes.CDLL:
         library.autofuse_tiling.argtypes = [
             ctypes.POINTER(ctypes.c_int64),
             ctypes.c_int32,
+            ctypes.POINTER(ctypes.c_int64),
             ctypes.c_int32,
             ctypes.POINTER(Tiling),
         ]
@@ -92,11 +93,15 @@ def load_kernel(path: str) -> ctypes.CDLL:
     return library
 
 
-def host_tiling(path: str, sizes: Sequence[int], threads: int = 1) -> Tiling:
-    """The tiling the kernel chooses for merged axis sizes; KernelRunError when it refuses them."""
+def host_tiling(
+    path: str, sizes: Sequence[int], threads: int = 1, strides: Optional[Sequence[int]] = None
+) -> Tiling:
+    """The tiling the kernel chooses for merged axis sizes and the table of run-time strides;
+    KernelRunError when it refuses them."""
     tiling = Tiling()
     code = load_kernel(path).autofuse_tiling(
-        _int64s(sizes), len(sizes), threads, ctypes.byref(tiling)
+        _int64s(sizes), len(sizes), None if strides is None else _int64s(strides), threads,
+        ctypes.byref(tiling)
     )
     check_tiling(code, sizes)
     return tiling
@@ -144,7 +149,7 @@ class HostLaunch:
         threads: int = 1,
     ) -> None:
         self._library = load_kernel(path)
-        self._tiling = host_tiling(path, sizes, threads)
+        self._tiling = host_tiling(path, sizes, threads, strides)
         self._threads = threads
         self._inputs = [np.ascontiguousarray(array) for array in in_arrays]
         self.outputs = [_aligned(shape, storage_dtype(dtype)) for shape, dtype in out_shapes_dtypes]
