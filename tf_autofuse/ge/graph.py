@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 from tf_autofuse.ge.attr import check_value, read_value
 from tf_autofuse.ge.node import CONTROL_PORT, Node, NodeData
@@ -60,12 +60,19 @@ class GraphData:
 
     def remove(self, node: NodeData) -> None:
         """Drop a node and all its edges; its wrappers go stale."""
+        self.detach(node)
+        self.drop_ends({node})
+
+    def detach(self, node: NodeData) -> None:
+        """Drop a node as `remove` does, one of many for which `drop_ends` is called later."""
         node.isolate()
         del self.nodes[node.name]
         node.graph = None
-        if self.inputs or self.outputs:
-            self.inputs = [end for end in self.inputs if end[0] is not node]
-            self.outputs = [end for end in self.outputs if end[0] is not node]
+
+    def drop_ends(self, gone: Set[NodeData]) -> None:
+        """Take nodes that are gone out of the ends of the graph."""
+        self.inputs = [end for end in self.inputs if end[0] not in gone]
+        self.outputs = [end for end in self.outputs if end[0] not in gone]
 
     def dissolve(self) -> None:
         """Drop all nodes and edges. Nodes and graph refer to each other: without this they stay

@@ -270,15 +270,17 @@ class _Replacement:
 
     def _remove_cluster(self) -> None:
         """Remove cluster nodes nobody reads any more, consumers first."""
-        inside = set(self.cluster)
+        inside, gone = set(self.cluster), set()
         queue = list(self.cluster)
         for node in queue:  # grows while it is walked
             if node.graph is None or any(node.outputs):
                 continue
             producers = [edge[0] for edge in node.inputs if edge is not None and edge[0] in inside]
             _bridge_controls(node)
-            self.graph.remove(node)
+            self.graph.detach(node)
+            gone.add(node)
             queue.extend(producers)
+        self.graph.drop_ends(gone)
 
 
 def _bridge_controls(node: NodeData) -> None:

@@ -244,6 +244,9 @@ class Program:
     buffers: Tuple[Buffer, ...]
     steps: Tuple[Step, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_named", {buffer.name: buffer for buffer in self.buffers})
+
     @property
     def strips(self) -> bool:
         """Whether groups of cores share the rows of a nest with reductions over its kept axes."""
@@ -251,10 +254,7 @@ class Program:
 
     def buffer(self, name: str) -> Buffer:
         """The buffer called `name`; KeyError when there is none."""
-        for buffer in self.buffers:
-            if buffer.name == name:
-                return buffer
-        raise KeyError(name)
+        return self._named[name]  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)

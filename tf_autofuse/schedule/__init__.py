@@ -77,32 +77,30 @@ def _gains(kernel: Kernel, thin: LoopKernel, chip: Platform, sizes: Dict[str, in
 
 
 def _plain(loop: LoopKernel, chip: Platform) -> Kernel:
-    """The kernel that runs for all sizes."""
-    loop = staged(loop) if chip.has_sync else loop
+    """The kernel that runs for all sizes, with its values in the order they come in, or else, where
+    UB has no room for all that waits then, in the order in which the outputs need them."""
+    loop = number_values(staged(loop) if chip.has_sync else loop)
     try:
-        kernel, loop = _in_some_order(loop, chip)
+        return _scheduled(loop, chip)
+    except ScheduleError as error:
+        again = in_demand_order(loop)
+        if error.node or again == loop:
+            raise
+    return _scheduled(number_values(again), chip)
+
+
+def _scheduled(loop: LoopKernel, chip: Platform) -> Kernel:
+    """The kernel of values in a given order; errors name operators in the place of values."""
+    try:
+        return _joined(loop, chip)
     except ScheduleError as error:
         origins = [v.origin for v in loop.body if v.name == error.node and v.origin]
         if not origins:
             raise
         raise ScheduleError(error.message, node=origins[0], stage=error.stage) from None
-    numbered = number_values(loop)
-    return kernel if numbered == loop else _scheduled(numbered, chip)
 
 
-def _in_some_order(loop: LoopKernel, chip: Platform) -> Tuple[Kernel, LoopKernel]:
-    """The kernel with its values in the order they come in, or else, where UB has no room for all
-    that waits then, in the order in which the outputs need them."""
-    try:
-        return _scheduled(loop, chip), loop
-    except ScheduleError as error:
-        again = in_demand_order(loop)
-        if error.node or again == loop:
-            raise
-    return _scheduled(again, chip), again
-
-
-def _scheduled(loop: LoopKernel, chip: Platform) -> Kernel:
+def _joined(loop: LoopKernel, chip: Platform) -> Kernel:
     """The kernel with joined nests, if UB has room for these."""
     plain = build_nests(loop)
     joined = join_nests(loop, plain, chip.has_sync)
