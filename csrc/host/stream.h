@@ -32,7 +32,12 @@ static inline int64_t last_cache(void) {
  * then reading them once was faster that way. */
 static inline bool leaves_caches(int64_t bytes) {
   if (bytes < STREAM_LEAST) return false;
-  static const int64_t cache = last_cache();
+  static int64_t found; /* threads that ask at the same time find the same */
+  int64_t cache = __atomic_load_n(&found, __ATOMIC_RELAXED);
+  if (cache == 0) {
+    cache = last_cache();
+    __atomic_store_n(&found, cache, __ATOMIC_RELAXED);
+  }
   return bytes >= cache / 4 * 3;
 }
 

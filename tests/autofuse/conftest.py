@@ -1,8 +1,8 @@
 """What the tests of the pass share."""
 import pytest
+from made_up import build_with, libraries
 
 from tf_autofuse import flags
-from tf_autofuse.autofuse import later
 from tf_autofuse.report.model import RECORDER
 
 
@@ -12,9 +12,7 @@ def no_compiler(monkeypatch, tmp_path):
     monkeypatch.delenv("AUTOFUSE_FLAGS", raising=False)
     monkeypatch.delenv("AUTOFUSE_DFX_FLAGS", raising=False)
     monkeypatch.setenv("AUTOFUSE_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(
-        later, "compile_many", lambda kernels, check: {k: "/lib/%s.so" % k for k, _ in kernels}
-    )
+    build_with(monkeypatch, libraries)
     RECORDER.clear()
     yield
     flags.set_overrides(None)

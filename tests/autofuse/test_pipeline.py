@@ -2,10 +2,12 @@
 import os
 
 import pytest
+from made_up import build_with, libraries
 from nets import Net, SymbolNet
 
 from tf_autofuse import flags
-from tf_autofuse.autofuse import kernels, later, pipeline, traffic
+from tf_autofuse.autofuse import kernels, pipeline, traffic
+from tf_autofuse.build import HostBuilds
 from tf_autofuse.errors import BuildError, ScheduleError
 from tf_autofuse.ge.passes import PassContext
 from tf_autofuse.ge.tensor import Tensor
@@ -16,8 +18,7 @@ pytestmark = pytest.mark.usefixtures("no_compiler")
 
 
 def fail_to_build(monkeypatch, error):
-    failing = lambda kernels, check: {key: error for key, _ in kernels}  # noqa: E731
-    monkeypatch.setattr(later, "compile_many", failing)
+    build_with(monkeypatch, lambda kernels: {key: error for key, _ in kernels})
 
 
 def fuse(graph):
@@ -240,3 +241,22 @@ def test_a_second_report_counts_nothing_anew(monkeypatch):
     first = RECORDER.report({})
     monkeypatch.setattr(traffic, "schedule", None)
     assert RECORDER.report({}) == first
+
+
+def test_kernels_compile_while_others_are_planned(monkeypatch):
+    seen = []
+    plan = pipeline.plan_kernel
+    monkeypatch.setattr(pipeline, "plan_kernel",
+                        lambda lowered: seen.append("plan") or plan(lowered))
+    build_with(monkeypatch, libraries, lambda key, source: seen.append("start"))
+    fuse(chain("Abs", "Exp", "MatMulV2", "Relu", "Exp"))
+    assert seen == ["plan", "start"] * 2
+
+
+def test_an_error_while_planning_drops_what_compiles(monkeypatch):
+    left = []
+    monkeypatch.setattr(HostBuilds, "__exit__", lambda self, *error: left.append(error[0]))
+    monkeypatch.setattr(pipeline, "_readers_first", lambda planned: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        fuse(chain("Abs", "Exp"))
+    assert left == [ZeroDivisionError]

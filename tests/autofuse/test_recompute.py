@@ -2,9 +2,10 @@
 from functools import partial
 
 import pytest
+from made_up import build_with, libraries
 from nets import Net
 
-from tf_autofuse.autofuse import later, pipeline
+from tf_autofuse.autofuse import pipeline
 from tf_autofuse.cluster.clusterer import find_clusters
 from tf_autofuse.errors import BuildError
 from tf_autofuse.ge.passes import PassContext
@@ -94,8 +95,8 @@ def test_a_tensor_that_all_compute_again_is_not_written():
     assert "Cast" not in [node.type for node in graph.get_direct_nodes()]
 
 
-def compile_but_one(failing, kernels, check):
-    made = {key: "/lib/%s.so" % key for key, _ in kernels}
+def all_but_one(failing, kernels):
+    made = libraries(kernels)
     made[sorted(made)[failing]] = BuildError("no")
     return made
 
@@ -105,7 +106,7 @@ def test_a_kernel_that_does_not_build_leaves_a_whole_graph(monkeypatch, make):
     count = len(fuse(make)[1].kernels)
     for failing in range(count):
         with monkeypatch.context() as patch:
-            patch.setattr(later, "compile_many", partial(compile_but_one, failing))
+            build_with(patch, partial(all_but_one, failing))
             _, report = fuse(make)
         assert len(report.kernels) == count - 1
 

@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -164,3 +165,17 @@ def test_folder_of_another_user_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(PermissionError):
         KernelCache(str(tmp_path / "c"))
+
+
+def test_what_takes_long_is_compiled_first(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    order, gate = [], threading.Event()
+    monkeypatch.setattr(build, "compile_host_kernel", lambda source, key: order.append(key))
+    builds = build.HostBuilds()
+    builds._crew.start(gate.wait, weight=100)
+    with builds:
+        for key, source in (("a", "12"), ("b", "1234"), ("c", "123"), ("b", "1234")):
+            builds.start(key, source)
+        gate.set()
+        assert builds.results([("a", "12"), ("d", "1")]) == {"a": None, "d": None}
+    assert order == ["b", "c", "a", "d"]

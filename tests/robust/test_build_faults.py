@@ -251,6 +251,18 @@ def test_an_interrupt_ends_the_compilers(own_cache, fake_compiler):
     assert remains(own_cache) == []
 
 
+@pytest.mark.usefixtures("interrupts")
+def test_an_error_of_the_caller_ends_the_compilers(own_cache, fake_compiler):
+    fake_compiler("touch {}; sleep 600".format(own_cache / "started"))
+    with pytest.raises(KeyError), build.HostBuilds() as builds:
+        for number in range(6):
+            builds.start(str(number), GOOD % number)
+        wait_for(lambda: (own_cache / "started").exists())
+        raise KeyError("of the caller")
+    assert children() == []
+    assert remains(own_cache) == []
+
+
 def test_a_child_forked_during_a_build_can_build(fake_compiler, own_cache):
     slow = fake_compiler('touch {0}; sleep 1; exec g++ "$@"'.format(own_cache / "started"))
     assert slow

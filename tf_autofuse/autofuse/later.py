@@ -1,14 +1,15 @@
-"""Kernels that are built while the model runs: `--async_compile=true`.
+"""When kernels are built: beside the pass, or while the model runs (`--async_compile=true`).
 
-The node of such a kernel carries a ticket, the path where its library will lie. TensorFlow runs
-the cluster's operators as they were until the ticket is published.
+The node of a kernel that is built while the model runs carries a ticket, the path where its library
+will lie. TensorFlow runs the cluster's operators as they were until the ticket is published.
 """
 from __future__ import annotations
 
 from typing import Any, Dict, List, NamedTuple, Sequence, Set, Tuple, Union
 
+from tf_autofuse import flags
 from tf_autofuse.autofuse.kernels import HOST_FILE, KernelPlan
-from tf_autofuse.build import background, compile_many, host_kernel_path
+from tf_autofuse.build import HostBuilds, background, compile_many, host_kernel_path
 from tf_autofuse.cluster.clusterer import Cluster
 from tf_autofuse.cluster.view import GraphView, read_attr
 from tf_autofuse.errors import BuildError, BuildStopped
@@ -30,9 +31,38 @@ class Built(NamedTuple):
     waiting: Set[str]
 
 
-def build_all(sources: Dict[str, str]) -> Built:
-    """Build the kernels now: host C++ text per key."""
-    return Built(compile_many(sorted(sources.items()), check=load_kernel), set())
+class Builds:
+    """The host kernels of a graph: those that are planned compile while others are planned.
+
+    Each library is opened and stays open, so that the model runs even when its file is gone by the
+    time TensorFlow makes the operator. On a CANN host nothing is built: GE launches the NPU build
+    instead.
+    """
+
+    def __init__(self, wanted: bool) -> None:
+        self._wanted = wanted
+        self._at_once = wanted and not flags.current().async_compile
+        self._builds = HostBuilds(check=load_kernel)
+
+    def start(self, plan: KernelPlan) -> None:
+        """Begin with a kernel that has been planned."""
+        if self._at_once:
+            self._builds.start(plan.key, plan.files[HOST_FILE])
+
+    def results(self, view: GraphView, planned: Sequence[Tuple[Cluster, KernelPlan]]) -> Built:
+        """The libraries of all plans."""
+        if not self._wanted:
+            return Built({plan.key: "" for _, plan in planned}, set())
+        if not self._at_once:
+            return build_later(view, planned)
+        sources = {plan.key: plan.files[HOST_FILE] for _, plan in planned}
+        return Built(self._builds.results(sorted(sources.items())), set())
+
+    def __enter__(self) -> "Builds":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._builds.__exit__(*error)
 
 
 def build_later(view: GraphView, planned: Sequence[Tuple[Cluster, KernelPlan]]) -> Built:

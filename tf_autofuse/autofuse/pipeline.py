@@ -13,14 +13,8 @@ from typing import Any, List, Optional, Sequence, Tuple
 from tf_autofuse import flags, interrupts
 from tf_autofuse.autofuse import debug
 from tf_autofuse.autofuse.api import is_host, is_legacy
-from tf_autofuse.autofuse.kernels import (
-    HOST_FILE,
-    KernelPlan,
-    complete_bundle,
-    plan_kernel,
-    write_bundle,
-)
-from tf_autofuse.autofuse.later import Built, build_all, build_later
+from tf_autofuse.autofuse.kernels import KernelPlan, complete_bundle, plan_kernel, write_bundle
+from tf_autofuse.autofuse.later import Builds
 from tf_autofuse.autofuse.replace import FusedNode, replace_cluster
 from tf_autofuse.autofuse.stages import dump_stage
 from tf_autofuse.autofuse.traffic import TrafficModel
@@ -56,14 +50,12 @@ def fuse_graph(graph: Any, context: Any, for_chip: Optional[bool] = None) -> int
         UnfusedEntry(view.nodes[i].name, view.nodes[i].type, decision.code, decision.reason)
         for i, decision in sorted(clustering.alone.items())
     ]
-    planned: List[Planned] = []
-    for cluster in clustering.clusters:
-        with span("plan", "pass", operators=" ".join(node.type for node in cluster.nodes)):
-            planned += _plan(view, cluster, alone)
-    if not is_host(graph) if for_chip is None else for_chip:
-        planned = _for_chip(view, planned, alone)
-    planned = _readers_first(planned)
-    built = _build(graph, view, planned)
+    with Builds(is_host(graph)) as builds:
+        planned = _plan_all(view, clustering.clusters, builds, alone)
+        if not is_host(graph) if for_chip is None else for_chip:
+            planned = _for_chip(view, planned, alone)
+        planned = _readers_first(planned)
+        built = builds.results(view, planned)
     count = 0
     with span("replace", "pass", graph=graph.name):
         for cluster, plan in planned:
@@ -91,6 +83,20 @@ def _tell_fallbacks(alone: Sequence[UnfusedEntry]) -> None:
             trace.write()
         except OSError as error:
             warn_once(("trace", str(error)), "no compile timeline: %s" % error)
+
+
+def _plan_all(
+    view: GraphView, clusters: Sequence[Cluster], builds: Builds, alone: List[UnfusedEntry]
+) -> List[Planned]:
+    """Plans of all clusters; each kernel begins to compile when it has been planned."""
+    planned: List[Planned] = []
+    for cluster in clusters:
+        with span("plan", "pass", operators=" ".join(node.type for node in cluster.nodes)):
+            plans = _plan(view, cluster, alone)
+        for _, plan in plans:
+            builds.start(plan)
+        planned += plans
+    return planned
 
 
 def _plan(view: GraphView, cluster: Cluster, alone: List[UnfusedEntry]) -> List[Planned]:
@@ -145,19 +151,6 @@ def _on_demand(view: GraphView, cluster: Cluster) -> Tuple[ViewNode, ...]:
     ends = [view.index[name] for name, _ in cluster.lowered.outputs]
     order = on_demand([index for index in ends if index in inside] + list(inside), makers)
     return tuple(inside[index] for index in order)
-
-
-def _build(graph: Any, view: GraphView, planned: Sequence[Planned]) -> Built:
-    """Host libraries of all kernels by key; on a CANN host GE launches the NPU build instead.
-
-    Each library is opened here and stays open, so that the model runs even when its file is gone
-    by the time TensorFlow makes the operator.
-    """
-    if not is_host(graph):
-        return Built({plan.key: "" for _, plan in planned}, set())
-    if flags.current().async_compile:
-        return build_later(view, planned)
-    return build_all({plan.key: plan.files[HOST_FILE] for _, plan in planned})
 
 
 def _for_chip(

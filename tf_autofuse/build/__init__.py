@@ -10,6 +10,7 @@ import contextlib
 import os
 import time
 from collections import OrderedDict, deque
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Callable, Deque, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
@@ -20,14 +21,15 @@ from . import toolchain as compilers
 from .cache import LIBRARY, CacheEntry, KernelCache, digest_of, headers_digest, open_cache
 from .elf import why_no_library
 from .precompiled import precompiled_folder
-from .process import run_parallel
+from .process import Crew, run_parallel
 from .progress import Progress
-from .toolchain import HOST_FLAGS, Toolchain, compile_shared, find_toolchain
+from .toolchain import Toolchain, compile_shared, find_toolchain
 from .trace import span
 
 __all__ = [
     "CacheEntry",
     "CompileRecord",
+    "HostBuilds",
     "KernelCache",
     "Toolchain",
     "build_library",
@@ -202,7 +204,8 @@ def compile_host_kernel(source: str, *, key: str) -> str:
     `key` is the caller's name of the kernel; it labels the entry, and the source decides the
     identity. Raises BuildError.
     """
-    return build_library(source, label=key, flags=HOST_FLAGS, include_dirs=_host_folders())
+    flags = find_toolchain().host_flags
+    return build_library(source, label=key, flags=flags, include_dirs=_host_folders())
 
 
 def host_kernel_path(source: str) -> Tuple[str, bool]:
@@ -211,7 +214,7 @@ def host_kernel_path(source: str) -> Tuple[str, bool]:
     Raises BuildError: no compiler, or no place for a cache.
     """
     toolchain = find_toolchain()
-    flags = HOST_FLAGS + toolchain.target_flags
+    flags = toolchain.host_flags + toolchain.target_flags
     key = _key_of(source, toolchain, flags, _host_folders())
     cache = _open(key)
     return os.path.join(cache.entry_dir(key), LIBRARY), cache.lookup(key) is not None
@@ -222,33 +225,74 @@ def _host_folders() -> Tuple[str, str]:
     return os.path.join(csrc, "core"), os.path.join(csrc, "host")
 
 
+class HostBuilds:
+    """Host kernels that are compiled while their caller makes others; what takes long comes first.
+
+    `check` gets the path of each library; an AutofuseError of it means that the library is of no
+    use: it is taken out of the cache. Leaving the block drops what nobody has asked for; with an
+    error or an interrupt the compilers end.
+    """
+
+    def __init__(self, check: Optional[Callable[[str], Any]] = None) -> None:
+        self._check = check
+        self._crew = Crew()
+        self._progress = Progress()
+        self._jobs: Dict[Tuple[str, str], Future] = {}
+
+    def start(self, key: str, source: str) -> None:
+        """Compile a kernel, if that has not begun."""
+        if (key, source) not in self._jobs:
+            job = self._crew.start(self._build, key, source, weight=len(source))
+            self._jobs[(key, source)] = job
+
+    def results(
+        self, kernels: Iterable[Tuple[str, str]]
+    ) -> Dict[str, Union[str, BuildError]]:
+        """Library path or the BuildError of each (key, source), once all are there."""
+        pairs = list(kernels)
+        for pair in pairs:
+            self.start(*pair)
+        self._progress.begin(len(pairs))
+        try:
+            return {pair[0]: self._crew.result(self._jobs[pair]) for pair in pairs}
+        finally:
+            self._progress.end()
+
+    def _build(self, key: str, source: str) -> Union[str, BuildError]:
+        try:
+            return _library_or_error(key, source, self._check)
+        finally:
+            self._progress.step()
+
+    def __enter__(self) -> "HostBuilds":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._crew.__exit__(*error)
+
+
 def compile_many(
     kernels: Iterable[Tuple[str, str]], check: Optional[Callable[[str], Any]] = None
 ) -> Dict[str, Union[str, BuildError]]:
-    """Compile (key, source) pairs in parallel: library path or the BuildError, per key.
+    """Compile (key, source) pairs in parallel, as `HostBuilds` does: results per key.
 
-    `check` gets the path of each library; an AutofuseError of it means that the library is of no
-    use: it is taken out of the cache. An interrupt ends the compilers and is raised at once.
+    A single one is compiled on the thread of the caller: an exiting process waits for others.
     """
-
     pairs = list(kernels)
-    if not pairs:
-        return {}
-    progress = Progress(len(pairs))
+    if len(pairs) == 1:
+        return {key: _library_or_error(key, source, check) for key, source in pairs}
+    with HostBuilds(check) as builds:
+        return builds.results(pairs)
 
-    def one(pair: Tuple[str, str]) -> Union[str, BuildError]:
-        try:
-            library = compile_host_kernel(pair[1], key=pair[0])
-            return _checked(library, pair[0], check) if check is not None else library
-        except BuildError as error:
-            return error
-        finally:
-            progress.step()
 
+def _library_or_error(
+    key: str, source: str, check: Optional[Callable[[str], Any]]
+) -> Union[str, BuildError]:
     try:
-        return dict(zip([key for key, _ in pairs], run_parallel(one, pairs)))
-    finally:
-        progress.end()
+        library = compile_host_kernel(source, key=key)
+        return _checked(library, key, check) if check is not None else library
+    except BuildError as error:
+        return error
 
 
 def _checked(library: str, label: str, check: Callable[[str], Any]) -> Union[str, BuildError]:

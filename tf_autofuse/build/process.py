@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import heapq
 import os
 import select
 import shutil
 import signal
 import subprocess
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from .. import interrupts
@@ -69,8 +70,58 @@ def end_running() -> int:
         return len(_running)
 
 
+class Crew:
+    """Calls that run beside their caller, on as many threads as there are processors.
+
+    Of those that wait the one of the largest weight is next. Leaving the block starts no more and
+    ends when those that run have ended; with an error or an interrupt their tools are killed.
+    """
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=os.cpu_count() or 1)
+        self._lock = ForkLock()
+        self._waiting: List[Tuple[Any, ...]] = []  # a heap: -weight, number, call, job
+        self._jobs: List[Future] = []
+
+    def start(self, function: Callable[..., Any], *args: Any, weight: int = 0) -> Future:
+        """Call ``function(*args)`` soon."""
+        job: Future = Future()
+        with self._lock:
+            call = functools.partial(function, *args)
+            heapq.heappush(self._waiting, (-weight, len(self._jobs), call, job))
+            self._jobs.append(job)
+        self._pool.submit(self._run_next)
+        return job
+
+    def _run_next(self) -> None:
+        with self._lock:
+            _, _, call, job = heapq.heappop(self._waiting)
+        if not job.set_running_or_notify_cancel():
+            return
+        try:
+            job.set_result(call())
+        except BaseException as error:
+            job.set_exception(error)
+
+    @staticmethod
+    def result(job: Future) -> Any:
+        """What a call gave, or raised; an interrupt is heard meanwhile."""
+        while not wait([job], timeout=_POLL_SECONDS).done:
+            interrupts.check()
+        return job.result()
+
+    def __enter__(self) -> "Crew":
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        running = [job for job in self._jobs if not job.cancel()]
+        while kind is not None and wait(running, timeout=_STOP_SECONDS).not_done:
+            end_running()
+        self._pool.shutdown()
+
+
 def run_parallel(function: Callable[[Any], Any], items: Sequence[Any]) -> List[Any]:
-    """Results of `function` for all items, on as many threads as there are processors.
+    """Results of `function` for all items, in parallel.
 
     A single item runs on the thread of the caller: an exiting process waits for threads of a pool.
     When one raises, or an interrupt comes, no more are started, the tools that run are killed, and
@@ -78,21 +129,9 @@ def run_parallel(function: Callable[[Any], Any], items: Sequence[Any]) -> List[A
     """
     if len(items) == 1:
         return [function(items[0])]
-    pool = ThreadPoolExecutor(max_workers=min(len(items), os.cpu_count() or 1))
-    jobs = [pool.submit(function, item) for item in items]
-    try:
-        for job in jobs:
-            while not wait([job], timeout=_POLL_SECONDS).done:
-                interrupts.check()
-            job.result()
-        return [job.result() for job in jobs]
-    except BaseException:
-        running = [job for job in jobs if not job.cancel()]
-        while wait(running, timeout=_STOP_SECONDS).not_done:
-            end_running()
-        raise
-    finally:
-        pool.shutdown()
+    with Crew() as crew:
+        jobs = [crew.start(function, item) for item in items]
+        return [crew.result(job) for job in jobs]
 
 
 def _limits(seconds: float, memory_mb: int) -> Dict[str, int]:

@@ -46,6 +46,10 @@ _KEEP_LOOPS = ("-fno-thread-jumps", "-fno-unswitch-loops", "-fno-loop-unroll-and
 # use: the next function with a long double, of whatever library, then gets infinities.
 _NO_MMX = ("-mno-mmx",)
 
+# Kernels are C in all but templates. Reading the symbols of libstdc++ is most of what a link takes,
+# and that is a tenth of a compile. A compiler with words of its own (sanitizers) has its own wishes.
+_FEW_LIBRARIES = ("-nodefaultlibs", "-lm", "-lc", "-lgcc")
+
 
 @dataclass(frozen=True)
 class Toolchain:
@@ -55,6 +59,8 @@ class Toolchain:
     version: str
     target_flags: Tuple[str, ...]
     digest: str
+    host_flags: Tuple[str, ...] = HOST_FLAGS
+    """Those of host kernels, besides `target_flags`."""
 
 
 _lock = ForkLock()
@@ -115,10 +121,13 @@ def _probe(command: Tuple[str, ...]) -> Toolchain:
         result = run_tool(words, _PROBE_SECONDS)
         if result[1] == 0:
             target += _WIDE_VECTORS if "#define __AVX512VBMI2__ 1\n" in result[0] else ()
-            target += () if "#define __clang__ " in result[0] else _KEEP_LOOPS
+            clang = "#define __clang__ " in result[0]
+            target += () if clang else _KEEP_LOOPS
             target += _NO_MMX if "#define __MMX__ 1\n" in result[0] else ()
             digest = hashlib.sha256("\0".join(command + target + (result[0],)).encode())
-            return Toolchain(command, _version(result[0]), target, digest.hexdigest())
+            few = len(command) == 1 and not clang
+            flags = HOST_FLAGS + (_FEW_LIBRARIES if few else ())
+            return Toolchain(command, _version(result[0]), target, digest.hexdigest(), flags)
     raise BuildError(
         "the C++ compiler does not work: {}".format(command[0]),
         command=words,
@@ -146,12 +155,16 @@ def compile_shared(
 
     BuildError with command and output if it fails.
 
+    Libraries among the flags come behind the source that needs them.
+
     The flags ``build_seconds`` and ``build_memory_mb`` bound the compiler. Its own temporary files
     go to a folder that is removed afterwards.
     """
-    command: List[str] = list(toolchain.command) + list(flags)
+    libraries = [flag for flag in flags if flag.startswith("-l")]
+    command: List[str] = list(toolchain.command)
+    command += [flag for flag in flags if flag not in libraries]
     command += ["-I" + folder for folder in include_dirs]
-    command += ["-o", os.path.abspath(output_path), os.path.abspath(source_path)]
+    command += ["-o", os.path.abspath(output_path), os.path.abspath(source_path)] + libraries
     with tempfile.TemporaryDirectory(prefix="tf_autofuse-cc-") as scratch:
         current = user_flags.current()
         output, code = run_tool(
