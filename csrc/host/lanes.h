@@ -8,7 +8,7 @@
 #ifndef AUTOFUSE_HOST_LANES_H_
 #define AUTOFUSE_HOST_LANES_H_
 
-#include "special_math.h"
+#include "loose_math.h"
 
 #if defined(__AVX512F__)
 #define AF_HAS_LANES 1
@@ -129,14 +129,18 @@ AF_INLINE Lanes lanes_erfc(Lanes x) {
     for (int64_t i = 0; i < count; i += 16) {                      \
       *(Lanes*)(run + i) = lanes_##name(*(const Lanes*)(run + i)); \
     }                                                              \
-  }
+  }                                                                \
+  AF_INLINE void run_loose_##name(float* run, int64_t count) { run_##name(run, count); }
 
 #else
 
-#define AF_RUN(name)                                                                          \
-  AF_INLINE void run_##name(float* run, int64_t count) {                                      \
-    _Pragma("omp simd") for (int64_t i = 0; i < count; ++i) { run[i] = math_##name(run[i]); } \
+#define AF_RUN_OF(name, function)                                                          \
+  AF_INLINE void run_##name(float* run, int64_t count) {                                   \
+    _Pragma("omp simd") for (int64_t i = 0; i < count; ++i) { run[i] = function(run[i]); } \
   }
+#define AF_RUN(name)           \
+  AF_RUN_OF(name, math_##name) \
+  AF_RUN_OF(loose_##name, loose_##name)
 
 #endif
 

@@ -106,7 +106,8 @@ def test_two_functions_of_which_one_waits_for_the_other():
     loop = operations("tanh", "float32", "%3 = erf %2 : float32 [m0, m1]",
                       "%8 = erfc %3 : float32 [m0, m1]", *stored("float32"))
     text = text_of(loop)
-    assert [text.count("run_%s(staged" % op) for op in ("tanh", "erf", "erfc")] == [1, 1, 1]
+    calls = [text.count("run_%s(staged" % op) for op in ("tanh", "loose_erf", "loose_erfc")]
+    assert calls == [1, 1, 1]
     x = np.random.RandomState(2).standard_normal((7, 700)).astype(np.float32)
     want = interp.run(loop, [x], {"m0": 7, "m1": 700})[0]
     np.testing.assert_allclose(run_matrix(loop, x), want, rtol=1e-6)

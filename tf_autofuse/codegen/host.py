@@ -14,8 +14,8 @@ from tf_autofuse.loop.ops import REFUSING
 from tf_autofuse.loop.text import print_loop
 
 _HEADERS = ("kernel_abi.h", "cut.h", "scalar_types.h", "integer_math.h", "vector_math.h",
-            "rough_math.h", "special_math.h", "lanes.h", "chunk.h", "stream.h", "turn.h",
-            "pieces.h", "bessel_math.h", "gamma_math.h")
+            "rough_math.h", "special_math.h", "loose_math.h", "lanes.h", "chunk.h", "stream.h",
+            "turn.h", "pieces.h", "bessel_math.h", "gamma_math.h")
 
 
 def print_host(kernel: Kernel) -> str:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Callable, Dict, List, Sequence, Set
 
+from tf_autofuse.codegen.host_loose import loose_values
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_rough import rough_values
 from tf_autofuse.codegen.host_scalar import (
@@ -52,6 +53,7 @@ class ValuePrinter:
         self.table = table_names(loop)
         self.partial_types = _partial_types(loop)
         self.rough = rough_values(loop)
+        self.loose = loose_values(loop) - self.rough
         self.fractions = logs_of_fractions(loop)
         self.known: Set[str] = set()
         self.bound: Dict[str, str] = {}
@@ -179,6 +181,8 @@ class ValuePrinter:
                                    self.expr(value.operand), self.size[value.axis])
         elif value.name in self.rough:
             text = "rough_%s(%s)" % (_op(value), wides[0])
+        elif value.name in self.loose:
+            text = "loose_%s(%s)" % (_op(value), wides[0])
         elif value.name in self.fractions:
             text = "log1p_of_fraction(%s)" % wides[0]
         else:

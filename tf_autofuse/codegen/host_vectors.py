@@ -226,7 +226,8 @@ class VectorPrinter(MemoryPrinter):
         at = self.index[value.name]
         if lane_values([value], self.rough):
             assert isinstance(value, Map)
-            self.put("run_%s(staged%d, %s);" % (value.op, at, count))
+            form = "loose_" * (value.name in self.loose)
+            self.put("run_%s%s(staged%d, %s);" % (form, value.op, at, count))
         self.runs[value.name] = "staged%d[%s - %s]" % (at, self.point[axis], start)
 
     def _end_runs(self, values: Sequence[Value]) -> None:
