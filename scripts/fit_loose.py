@@ -99,6 +99,13 @@ def rest_of_erfc() -> Target:
     return Target(a, np.array([float(v) for v in values]), (4, 5))
 
 
+def bend_of_log1p() -> Target:
+    """(log1p(x) / x - 1) / x."""
+    x = points(1.0, (1, 2))
+    values = [(mp.log1p(v) / v - 1) / v for v in map(mp.mpf, x)]
+    return Target(x, np.array([float(v) for v in values]), (2, 3))
+
+
 def pair_of(ratio: float) -> Tuple[float, float]:
     """Floats from 1 to 2 of that ratio, nearly, with few bits in the second."""
     seconds = [1 + k / 4096 for k in range(3000)]
@@ -121,6 +128,8 @@ def main() -> None:
     show("erf", erf.rounded(pair_of(2 / math.sqrt(math.pi)), 1 + erf.x / 3))
     erfc = rest_of_erfc()
     show("erfc", erfc.rounded((1.0, 1.0), (1 + erfc.x) ** 5))
+    log1p = bend_of_log1p()
+    show("log1p", log1p.rounded((-0.5, 1.0), 1 + log1p.x))
 
 
 if __name__ == "__main__":

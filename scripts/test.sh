@@ -41,7 +41,7 @@ run_part() {
       ;;
     aarch64)
       PYTHONPATH="$ROOT/tests/emulated" run_pytest latest -p emulated_host \
-        tests/codegen/test_host_{beside,doubles,functions,kernels,loose,moments,rough,scalars,stages,streams,vectors}.py
+        tests/codegen/test_host_{beside,doubles,functions,kernels,loose,moments,rough,scalars,signs,stages,streams,vectors}.py
       ;;
     others)
       mapfile -t files < <(other_rooms)

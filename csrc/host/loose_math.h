@@ -9,6 +9,7 @@
 #ifndef AUTOFUSE_HOST_LOOSE_MATH_H_
 #define AUTOFUSE_HOST_LOOSE_MATH_H_
 
+#include "rough_math.h"
 #include "special_math.h"
 
 #if AF_HAS_FMA && !defined(__AVX512F__)
@@ -73,11 +74,42 @@ AF_INLINE float loose_erfc(float x) {
   return x < 0.0f ? 2.0f - far : far;
 }
 
+/* log(1 + x) for 0 <= x <= 1, as x + x (x P(x) / Q(x)). */
+AF_INLINE float loose_log1p_of_fraction(float x) {
+  float p = -0x1.3b8434p-4f;
+  p = fma_of(p, x, -0x1.d9447ep-2f);
+  p = fma_of(p, x, -0.5f);
+  float q = 0x1.4b51fp-4f;
+  q = fma_of(q, x, 0x1.6df422p-1f);
+  q = fma_of(q, x, 0x1.974cdep0f);
+  q = fma_of(q, x, 1.0f);
+  return fma_of(x, p * x / q, x);
+}
+
+/* e^x for x <= 0, without the limits above: the results of math_exp and rough_exp. */
+AF_INLINE float exp_to_one(float x) {
+  const float magic = 0x1.8p23f + 127;
+  const float sum = fma_of(x, 0x1.715476p0f, magic);
+  const float n = sum - magic;
+  const float r = fma_of(-n, AF_LN2_LO, fma_of(-n, AF_LN2_HI, x));
+  const float y = fma_of(r, fma_of(r, exp_bend(r), 1.0f), 1.0f);
+  return x < -0x1.5d589ep6f ? 0.0f : y * float_of(bits_of(sum) << 23);
+}
+AF_INLINE float rough_exp_to_one(float x) {
+  const float magic = 0x1.8p23f + 127;
+  const float sum = fma_of(x, 0x1.715476p0f, magic);
+  const float y = rough_exp_of_rest(fma_of(sum - magic, -0x1.62e43p-1f, x));
+  return x < -0x1.5d589ep6f ? 0.0f : y * float_of(bits_of(sum) << 23);
+}
+
 #else
 
 AF_INLINE float loose_tanh(float x) { return math_tanh(x); }
 AF_INLINE float loose_erf(float x) { return math_erf(x); }
 AF_INLINE float loose_erfc(float x) { return math_erfc(x); }
+AF_INLINE float loose_log1p_of_fraction(float x) { return log1p_of_fraction(x); }
+AF_INLINE float exp_to_one(float x) { return math_exp(x); }
+AF_INLINE float rough_exp_to_one(float x) { return rough_exp(x); }
 
 #endif
 

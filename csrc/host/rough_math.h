@@ -8,15 +8,19 @@
 
 #if AF_HAS_FMA
 
-AF_INLINE float rough_exp(float x) {
-  const float magic = 0x1.8p23f;
-  const float sum = fma_of(x, 0x1.715476p0f, magic);
-  const float r = fma_of(sum - magic, -0x1.62e43p-1f, x);
+/* e^r for |r| <= ln(2) / 2. */
+AF_INLINE float rough_exp_of_rest(float r) {
   float p = 0x1.53ab18p-5f;
   p = fma_of(p, r, 0x1.57e14ep-3f);
   p = fma_of(p, r, 0x1.00059ep-1f);
   p = fma_of(p, r, 0x1.fffb32p-1f);
-  p = fma_of(p, r, 0x1.ffffe8p-1f);
+  return fma_of(p, r, 0x1.ffffe8p-1f);
+}
+
+AF_INLINE float rough_exp(float x) {
+  const float magic = 0x1.8p23f;
+  const float sum = fma_of(x, 0x1.715476p0f, magic);
+  const float p = rough_exp_of_rest(fma_of(sum - magic, -0x1.62e43p-1f, x));
   const float y = float_of(bits_of(p) + (bits_of(sum) << 23));
   const float from_zero = x >= -0x1.5d589ep6f ? y : 0.0f;
   return x <= 0x1.62e42ep6f ? from_zero : x + __builtin_inff();

@@ -14,7 +14,7 @@ from tf_autofuse.codegen.host_scalar import (
     wide_expression,
     widen,
 )
-from tf_autofuse.codegen.host_stages import logs_of_fractions
+from tf_autofuse.codegen.host_signs import logs_of_fractions, powers_to_one
 from tf_autofuse.kernel.nest import Row, needed, runtime_rows, table_names
 from tf_autofuse.loop.ir import (
     Const,
@@ -55,6 +55,7 @@ class ValuePrinter:
         self.rough = rough_values(loop)
         self.loose = loose_values(loop) - self.rough
         self.fractions = logs_of_fractions(loop)
+        self.to_one = powers_to_one(loop)
         self.known: Set[str] = set()
         self.bound: Dict[str, str] = {}
         self.runs: Dict[str, str] = {}
@@ -180,11 +181,14 @@ class ValuePrinter:
             text = "%s(%s, %s)" % ("nearest_place" if self.counts_refusals else "place",
                                    self.expr(value.operand), self.size[value.axis])
         elif value.name in self.rough:
-            text = "rough_%s(%s)" % (_op(value), wides[0])
+            form = "_to_one" * (value.name in self.to_one)
+            text = "rough_%s%s(%s)" % (_op(value), form, wides[0])
         elif value.name in self.loose:
             text = "loose_%s(%s)" % (_op(value), wides[0])
         elif value.name in self.fractions:
-            text = "log1p_of_fraction(%s)" % wides[0]
+            text = "loose_log1p_of_fraction(%s)" % wides[0]
+        elif value.name in self.to_one:
+            text = "exp_to_one(%s)" % wides[0]
         else:
             dtypes = [self.by_name[name].dtype for name in value.args]
             text = map_expression(_op(value), [self.expr(n) for n in value.args], wides, dtypes,
