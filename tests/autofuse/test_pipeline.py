@@ -60,6 +60,16 @@ def test_shapes_that_nobody_needs_any_more_are_gone():
     assert len(list(nodes["AutofusedKernel"].get_in_control_nodes())) == 0
 
 
+def test_counts_of_known_dims_are_gone():
+    net = SymbolNet()
+    y = net("Tanh", net.data(-2, 64), dims=(-2, 64))
+    sizes = net("GatherV2", net.shape_of(y), net.numbers(1), net.numbers(0), dims=(1,),
+                dtype=DataType.DT_INT32)
+    count = net("ReduceProd", sizes, net.numbers(0), dims=(), dtype=DataType.DT_INT32)
+    graph = net.graph(net("RealDiv", y, net("Cast", count, dims=()), dims=(-2, 64)))
+    assert set(fuse(graph)) == {"Data", "Const", "AutofusedKernel", "NetOutput"}
+
+
 def test_the_bundle_holds_every_text():
     node = fuse(chain("Abs", "Exp"))["AutofusedKernel"]
     folder = node.get_attr("bundle_dir")

@@ -165,3 +165,32 @@ def test_to_wait_for_a_shape_is_nothing():
     (cluster,) = clustering.clusters
     assert [name for name, _ in cluster.lowered.outputs] == [total]
     assert clustering.alone == {}
+
+
+def divided_by_count(net, x, dim):
+    """exp(x) by its size along `dim`, as in the gradient of a mean."""
+    y = net("Exp", x, dims=net.symbols[x])
+    sizes = net("GatherV2", net.shape_of(y), net.numbers(dim), net.numbers(0), dims=(1,),
+                dtype=DataType.DT_INT32)
+    count = net("ReduceProd", sizes, net.numbers(0), dims=(), dtype=DataType.DT_INT32)
+    return net("RealDiv", y, net("Cast", count, dims=()), dims=net.symbols[x])
+
+
+def test_a_count_of_known_dims_is_a_constant():
+    net = SymbolNet()
+    out = divided_by_count(net, net.data(S, 64), 1)
+    clustering = find_clusters(GraphView(net.graph(out)))
+    (cluster,) = clustering.clusters
+    assert [node.type for node in cluster.nodes] == ["Exp", "RealDiv"]
+    assert len(cluster.lowered.inputs) == 1
+    assert [name for name, _ in cluster.lowered.outputs] == [out]
+    assert 64.0 in [getattr(value, "value", None) for value in cluster.lowered.kernel.body]
+    assert clustering.alone == {}
+
+
+def test_a_count_of_the_run_time_is_none():
+    net = SymbolNet()
+    view = GraphView(net.graph(divided_by_count(net, net.data(S, 64), 0)))
+    refine(view, topological_order(view))
+    assert not [name for (name, _), info in view.infos.items()
+                if info.const is not None and "Const" not in name]

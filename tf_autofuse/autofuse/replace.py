@@ -15,7 +15,6 @@ from tf_autofuse.ge.rewriter import ORIGINAL_NAMES, ORIGINAL_TYPES
 from tf_autofuse.ge.tensor import TensorDesc
 from tf_autofuse.ge.types import DataType, Format
 from tf_autofuse.loop.source import TensorRef
-from tf_autofuse.ops import OPS
 
 FUSED_TYPE = "AutofusedKernel"
 
@@ -93,12 +92,11 @@ def _held_edges(
     and shapes, which its tensors tell. Ports of control edges are -1."""
     found = []
     for node in cluster.members:
-        data = OPS[node.type].data_ports(len(node.inputs))
         for port, ref in enumerate(node.inputs):
             if ref is None:
                 continue
             const = view.node(ref[0]).type in CONST_TYPES
-            if view.node(ref[0]).controls_in if const else port not in data:
+            if view.node(ref[0]).controls_in if const else view.holds(node, ref):
                 found.append((node, port, ref))
         found += [(node, -1, (view.nodes[maker].name, -1)) for maker in node.controls_in
                   if view.nodes[maker].type in SHAPE_TYPES]

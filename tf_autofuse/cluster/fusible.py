@@ -29,6 +29,8 @@ def judge(view: GraphView, node: ViewNode) -> FuseDecision:
         return FuseDecision.no("OP_UNKNOWN", "%s is not in the op table" % node.type)
     if not node.inputs or node.inputs[0] is None:
         return FuseDecision.no("SHAPE", "%s has an unconnected input" % node.name)
+    if node.outputs and view.infos[(node.name, 0)].const is not None:
+        return FuseDecision.no("SHAPE_MATH", "%s is a number that is known" % node.name)
     for problem in (_skipped(node), _attributes(node), _tensors(view, node)):
         if problem is not None:
             return problem

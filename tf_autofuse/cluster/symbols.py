@@ -25,6 +25,7 @@ MAX_WALKS = 4
 """Walks over a graph; bounds the time."""
 
 _SIZE_TYPES = ("int32", "int64")  # narrower ones wrap
+_EXACT = 1 << 24  # below it, float32 holds every integer
 _MATRIX_PRODUCTS = frozenset(("BatchMatMulV2", "BatchMatMul"))
 
 
@@ -69,6 +70,8 @@ class _Refiner:
             self._broadcast((node.name, 0), node.inputs, 2)
         elif node.type == "ReduceSum":
             self._unbroadcast(node)
+        elif node.type in ("ReduceProd", "Cast"):
+            self._count(node)
         elif node.type in OPS and OPS[node.type].lower.partition(":")[0] in ALIGNED_RULES:
             self._broadcast((node.name, 0), node.inputs, 0)
 
@@ -139,6 +142,24 @@ class _Refiner:
             if len(sizes) == 1 and result[-place] < 0:
                 self._equal(result[-place], sizes.pop())
 
+    def _count(self, node: ViewNode) -> None:
+        """How many elements there are along dims of known size, which a mean's gradient divides
+        by, is a constant."""
+        ref, source = (node.name, 0), node.inputs[0]
+        assert source is not None
+        info, number = self._view.infos[ref], self._view.infos[source].const
+        if info.dims != () or info.const is not None or read_attr(node.handle, "_autofuse_fed"):
+            return
+        if node.type == "ReduceProd":
+            sizes = self._shape(source)
+            if sizes and min(sizes) >= 0:
+                number, _ = self._product(sizes)
+        elif self._view.node(source[0]).type != "ReduceProd":
+            return
+        if number is not None and number < _EXACT and info.dtype in _SIZE_TYPES + ("float32",):
+            number = float(number) if info.dtype == "float32" else number
+            self._view.infos[ref] = replace(info, const=number)
+
     # ---- gradients of broadcasts -----------------------------------------------------------
 
     def _unbroadcast(self, node: ViewNode) -> None:
@@ -168,6 +189,8 @@ class _Refiner:
         if ref is None:
             return None
         node = self._view.node(ref[0])
+        if read_attr(node.handle, "_autofuse_fed"):
+            return None
         if node.type in CONST_TYPES:
             values = self._view.constant_of(ref)
             return None if values is None else tuple(int(value) for value in values)

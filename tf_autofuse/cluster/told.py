@@ -15,6 +15,8 @@ SHAPE_TYPES = frozenset(
     ("Shape", "ShapeN", "BroadcastGradientArgs", "StridedSlice", "GatherV2", "Pack", "ConcatV2")
 )
 """Types that find out a shape, or what follows from it, and do nothing else."""
+_COUNT_TYPES = frozenset(("ReduceProd", "Cast"))
+"""Types that make of a shape the number of elements."""
 
 
 def told_shapes(view: GraphView, members: Iterable[int]) -> List[int]:
@@ -26,7 +28,8 @@ def told_shapes(view: GraphView, members: Iterable[int]) -> List[int]:
     while todo:  # readers first, but for those that are found later: these go to the end again
         index = todo.pop()
         node = view.nodes[index]
-        if node.type not in SHAPE_TYPES or node.controls_in or set(node.controls_out) - inside:
+        others = node.controls_in or set(node.controls_out) - inside
+        if others or node.type not in SHAPE_TYPES | _COUNT_TYPES or index in inside:
             continue
         if index in seen:
             order.remove(index)
