@@ -125,4 +125,54 @@ AF_INLINE void add_rows(const float* rows, int64_t count, int64_t n, double* sum
   }
 }
 
+/* Rows of ROW_LANES elements are walked as they lie, where a vector has that many. */
+enum { ROW_LANES = 8 };
+#if defined(__AVX2__) && !defined(__AVX512F__)
+enum { ROWS_ARE_VECTORS = 1 };
+#else
+enum { ROWS_ARE_VECTORS = 0 };
+#endif
+
+typedef float Oct __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t OctBits __attribute__((vector_size(32)));
+
+#if defined(__clang__)
+#define AF_PICK_EIGHT(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define AF_PICK_EIGHT(a, b, ...) __builtin_shuffle(a, b, (OctBits){__VA_ARGS__})
+#endif
+
+AF_INLINE Oct larger_of(const Oct& a, const Oct& b) { return a > b ? a : b; }
+
+/* The larger ones of pairs of neighbours: two pairs of a, two of b, and so on. */
+AF_INLINE Oct larger_neighbours(const Oct& a, const Oct& b) {
+  return larger_of(AF_PICK_EIGHT(a, b, 0, 2, 8, 10, 4, 6, 12, 14),
+                   AF_PICK_EIGHT(a, b, 1, 3, 9, 11, 5, 7, 13, 15));
+}
+
+/* The maxima of SIDE_ROWS rows of ROW_LANES elements; NaN if one of them is. */
+AF_INLINE void max_rows(const float* rows, float* maxima) {
+  int32_t nan = 0;
+#pragma omp simd reduction(| : nan)
+  for (int64_t i = 0; i < SIDE_ROWS * ROW_LANES; ++i) nan |= rows[i] != rows[i];
+  if (nan) {
+    for (int64_t r = 0; r < SIDE_ROWS; ++r) {
+      maxima[r] = rows[r * ROW_LANES];
+      for (int64_t c = 1; c < ROW_LANES; ++c) {
+        maxima[r] = pick_max(maxima[r], rows[r * ROW_LANES + c]);
+      }
+    }
+    return;
+  }
+  for (int64_t r = 0; r < SIDE_ROWS; r += 8) {
+    const Oct* row = (const Oct*)(rows + r * ROW_LANES);
+    const Oct low =
+        larger_neighbours(larger_neighbours(row[0], row[1]), larger_neighbours(row[2], row[3]));
+    const Oct high =
+        larger_neighbours(larger_neighbours(row[4], row[5]), larger_neighbours(row[6], row[7]));
+    *(Oct*)(maxima + r) = larger_of(AF_PICK_EIGHT(low, high, 0, 1, 2, 3, 8, 9, 10, 11),
+                                    AF_PICK_EIGHT(low, high, 4, 5, 6, 7, 12, 13, 14, 15));
+  }
+}
+
 #endif /* AUTOFUSE_HOST_TURN_H_ */

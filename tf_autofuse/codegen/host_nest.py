@@ -33,6 +33,7 @@ class NestPrinter(WalkPrinter):
         self.phases = phases if may_cut else 0
         self.joins = bool(self.phases and last.reduces)  # and nothing else in the last phase
         self.held = self._held_values()
+        self.in_order = False  # whether rows of a block are walked one after the other
         self.places: Set[int] = set()  # stores whose memory keeps a value for the last pass
         reduces = any(step.reduces for step in nest.passes)
         self.tiled = nest.inner_kept and (reduces or bool(self.held))
@@ -188,7 +189,7 @@ class NestPrinter(WalkPrinter):
         or in turned rows, where what was written is still in the cache. A place belongs to one
         point of the nest: the last pass of one chunk must not write what another one reads."""
         last = self.nest.passes[-1]
-        written = bool(self.columns) or not self.nest.inner_kept
+        written = bool(self.columns) or self.in_order or not self.nest.inner_kept
         if not written or self.nest.passes[number] is last or last.reduces:
             return {}
         stored = {store.value for store in self.loop.stores}

@@ -62,17 +62,13 @@ class RowPrinter(NestPrinter):
         reductions come out the compiler knows the usual numbers of columns and keeps all in
         registers; with results of every point, too, it finds a slower form. Sums of values that
         need no other row are found as the rows lie in memory."""
-        nest = self.nest
-        turned = replace(nest, axes=nest.reduced + nest.kept)
-        rows = RowPrinter(self.loop, turned, self.number, self.means)
-        rows.phases, rows.grouping, rows.room = 0, False, "SIDE_ROWS"
-        rows.streamed = ()
-        if rows.pieces.axis == turned.order[-1]:
-            rows.pieces = NO_PIECES
+        nest, rows = self.nest, self._block_printer()
         size = self.size[nest.inner]
         rows.adds_rows = rows._only_adds()
         known = rows.adds_rows or rows._only_reduces()
         self.put("int64_t o = o0;")
+        if not rows.adds_rows and self._are_vectors():
+            self._rows_in_order()
         few = str(self.few) if self.few > FEW or not rows.adds_rows else "ADDED_COLUMNS"
         self.open("if (%s < %s%s && !split) {" % (
             size, few, " && %s > 1" % size if rows.adds_rows else ""))
@@ -98,6 +94,17 @@ class RowPrinter(NestPrinter):
             self.put("side(%s);" % size)
         self.put("%s = o;" % self.point[nest.kept[0]])
         self.close()
+
+    def _block_printer(self) -> RowPrinter:
+        """A printer of all passes over a block of rows, with what is found of a row in arrays."""
+        nest = self.nest
+        turned = replace(nest, axes=nest.reduced + nest.kept)
+        rows = RowPrinter(self.loop, turned, self.number, self.means)
+        rows.phases, rows.grouping, rows.room = 0, False, "SIDE_ROWS"
+        rows.streamed = ()
+        if rows.pieces.axis == turned.order[-1]:
+            rows.pieces = NO_PIECES
+        return rows
 
     def _only_reduces(self) -> bool:
         """Whether turned rows are all that is read, and reductions all that is found."""
@@ -125,6 +132,8 @@ class RowPrinter(NestPrinter):
     def _walk(self, targets: List[str], reduces: List[Reduce], stores: Sequence[int]) -> None:
         if self.adds_rows:
             self._add_rows(reduces)
+        elif self.in_order:
+            self._walk_in_order(targets, reduces, stores)
         else:
             super()._walk(targets, reduces, stores)
 
@@ -154,6 +163,69 @@ class RowPrinter(NestPrinter):
         for name in names:
             self.put("flat%d[%s] = %s;" % (self.index[name], self.point[inner], self.expr(name)))
         self.close()
+        self.close()
+
+    # Rows that are vectors
+
+    def _are_vectors(self) -> bool:
+        """Whether rows can be walked as they lie, for sums and maxima of float32."""
+        steps = self.nest.passes
+        stores = [self.loop.stores[n] for step in steps for n in step.written]
+        roots = [self._reduction(name).operand for step in steps for name in step.reduces]
+        values = needed(self.loop, roots + [store.value for store in stores])
+        outputs = {store.output for store in stores}
+        return (max(outputs) < len(self.loop.outputs)
+                and all(self.loop.outputs[n].dtype == "float32" for n in outputs)
+                and all(self._is_plain(value) for value in values))
+
+    def _is_plain(self, value: Value) -> bool:
+        if isinstance(value, Reduce):
+            return (value.dtype == "float32" and value.name not in self.means
+                    and (Accumulator(value).adds_floats or value.op == "max"))
+        if isinstance(value, Load):
+            return (value.dtype == "float32" and not value.when and not value.at
+                    and value.input not in self.rows)
+        return isinstance(value, (Const, Map)) and value.dtype in ("float32", "bool")
+
+    def _rows_in_order(self) -> None:
+        rows, size = self._block_printer(), self.size[self.nest.inner]
+        rows.in_order = True
+        self.open("if (ROWS_ARE_VECTORS && %s == ROW_LANES && !split) {" % size)
+        self.put("const int64_t %s = ROW_LANES;" % size)
+        self.open("for (; o + SIDE_ROWS <= o1; o += SIDE_ROWS) {")
+        rows.indent = self.indent
+        rows.put("const int64_t x0 = o, x1 = o + SIDE_ROWS;")
+        rows._passes()
+        self.lines += rows.lines
+        self.close()
+        self.close()
+
+    def _walk_in_order(self, targets: Sequence[str], reduces: Sequence[Reduce],
+                       stores: Sequence[int]) -> None:
+        """One row of a block after the other; what is reduced waits until all of them are there."""
+        kept, inner = self.nest.kept[0], self.nest.reduced[0]
+        joined = sorted({value.operand for value in reduces})
+        self.open("{")
+        for name in joined:
+            self.put("float flat%d[SIDE_ROWS * ROW_LANES];" % self.index[name])
+        self._open_loop(kept)
+        self._open_loop(inner, "#pragma omp simd", ("0", self.size[inner]))
+        for value in needed(self.loop, targets, frozenset(self.known)):
+            if not self.is_inline(value):
+                self.define(value)
+            if value.name in self.parked:
+                self.put("%s = %s;" % (self.place(self.parked[value.name]), self.var(value)))
+        for name in joined:
+            self.put("flat%d[(%s - x0) * ROW_LANES + %s] = %s;" % (
+                self.index[name], self.point[kept], self.point[inner], self.expr(name)))
+        for number in stores:
+            self.store(number)
+        self.close()
+        self.close()
+        for value in reduces:
+            form = "max_rows(flat%d, acc%d);" if value.op == "max" else (
+                "add_rows(flat%d, SIDE_ROWS, ROW_LANES, acc%d);")
+            self.put(form % (self.index[value.operand], self.index[value.name]))
         self.close()
 
     # Rows that are turned
