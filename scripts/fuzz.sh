@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Compare N random graphs, fused and not, to the bit: scripts/fuzz.sh [N], 1000 unless given. Then
-# hold every kernel made for them to the interpreter, on the checking twin and on the CPU.
+# Compare N random graphs, fused and not, to the bit: scripts/fuzz.sh [N], 1000 unless given; and N
+# more with limits so small that forms for large tensors begin early. Then hold every kernel made for
+# the first to the interpreter, on the checking twin and on the CPU.
 # A graph that fails is made as small as possible and printed as a few lines of Python.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

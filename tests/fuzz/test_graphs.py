@@ -1,14 +1,19 @@
 """Random graphs, fused and not: the results are equal to the bit."""
+import contextlib
 import os
 
 import numpy as np
+import pytest
 import tensorflow as tf
 from fuzz.graphs import programs
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from small_limits import small_limits
 
 import tf_autofuse
 
-GRAPHS = int(os.environ.get("AUTOFUSE_FUZZ_GRAPHS", "300"))
+USUAL = 300
+GRAPHS = int(os.environ.get("AUTOFUSE_FUZZ_GRAPHS", USUAL))
 
 
 def run(program, rounds=0):
@@ -47,22 +52,44 @@ def assert_same_bits(got, expected, signs):
         np.testing.assert_array_equal(np.signbit(got[~nan]), np.signbit(expected[~nan]))
 
 
-@settings(
-    max_examples=GRAPHS, deadline=None, derandomize=GRAPHS <= 300, database=None,
-    suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink),
-)
-@given(programs())
-def test_fused_equals_unfused(program):
+def fuzz(count):
+    """Settings of so many random programs, the same ones where it is no long run."""
+    return settings(
+        max_examples=count, deadline=None, derandomize=GRAPHS <= USUAL, database=None,
+        suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink),
+    )
+
+
+def check(program, limits=contextlib.nullcontext):
     tf_autofuse.disable()
     expected = run(program)
-    tf_autofuse.enable("--enable_autofuse=true;--strict=true")
-    try:
-        got = run(program)
-    finally:
-        tf_autofuse.disable()
+    with limits():
+        tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+        try:
+            got = run(program)
+        finally:
+            tf_autofuse.disable()
     try:
         assert_all_same(got, expected, program)
     except AssertionError:
         # Some rewrites of TensorFlow change the sign of -transpose(-(-x)), once a round. What is
         # fused is the graph after the first.
         assert_all_same(got, run(program, rounds=1), program)
+
+
+@fuzz(GRAPHS)
+@given(programs())
+def test_fused_equals_unfused(program):
+    check(program)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("limits")
+
+
+@fuzz(GRAPHS if GRAPHS > USUAL else GRAPHS // 25)
+@given(programs(), st.integers(0, 63))
+def test_with_small_limits(folder, program, seed):
+    """Forms for large tensors, and their borders, in small ones."""
+    check(program, lambda: small_limits(seed, folder))
