@@ -2,8 +2,9 @@
  *
  * Such an operand is half a unit off before the function begins, so that a result within one unit
  * is not to be had. These forms divide one polynomial by another and carry nothing in a second
- * float: the worst errors are below TensorFlow's, and times 0.4 to 0.6 of those of float_math.h. Signs, limits, NaN and infinities are as there. Machines with AVX-512 look up
- * tables for all operands (lanes.h). The coefficients are made by scripts/fit_loose.py.
+ * float: the worst errors are below TensorFlow's, and times 0.4 to 0.6 of those of float_math.h.
+ * Signs, limits, NaN and infinities are as there. Machines with AVX-512 look up tables for all
+ * operands (lanes.h). The coefficients are made by scripts/fit_loose.py.
  */
 #ifndef AUTOFUSE_HOST_LOOSE_MATH_H_
 #define AUTOFUSE_HOST_LOOSE_MATH_H_
