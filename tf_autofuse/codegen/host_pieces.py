@@ -9,7 +9,7 @@ vector axis the loop is cut where a piece ends.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, Iterable, List, Mapping, NamedTuple, Sequence, Set, Tuple
+from typing import Dict, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
 
 from tf_autofuse.codegen.host_values import inside_test
 from tf_autofuse.codegen.host_vectors import VectorPrinter
@@ -50,39 +50,21 @@ def pieces_of(loop: LoopKernel, nest: Nest) -> Pieces:
         return NO_PIECES
     order = _in_order(loop)
     found.sort(key=lambda v: order.index(v.name) if v.name in order else len(order))
-    if _copies(values, [loop.stores[n].value for n in nest.stores], found) > MOST_COPIES:
+    if _copies(loop, [loop.stores[n].value for n in nest.stores], found) > MOST_COPIES:
         return NO_PIECES
     return Pieces(axis, tuple(found))
 
 
-def _copies(values: Sequence[Value], roots: Sequence[str], insides: Sequence[Inside]) -> int:
-    """How many of `values` are left in all pieces together; a narrow float is computed in two
-    forms, and again behind the blocks of a row."""
-    by_name = {value.name: value for value in values}
-    numbers = {value.name: number for number, value in enumerate(insides)}
+def _copies(loop: LoopKernel, roots: Sequence[str], insides: Sequence[Inside]) -> int:
+    """How many values are left in all pieces together, or in so many pieces that they are too many;
+    a narrow float is computed in two forms, and again behind the blocks of a row."""
     count = 0
     for piece in range(len(insides) + 1):
-        seen: Set[str] = set()
-        todo = list(roots)
-        while todo:
-            name = todo.pop()
-            if name not in seen:
-                seen.add(name)
-                value = by_name[name]
-                chosen = _chosen(value, numbers, piece)
-                todo += [chosen] if chosen else value.args
-                count += 0 if chosen else 3 if value.dtype in NARROW_FLOATS else 1
+        body = loop_of_piece(loop, insides, piece, roots).body
+        count += sum(3 if value.dtype in NARROW_FLOATS else 1 for value in body)
+        if count > MOST_COPIES:
+            break
     return count
-
-
-def _chosen(value: Value, numbers: Dict[str, int], piece: int) -> str:
-    """What a selection is in a piece, where the intervals up to its own one are known; empty if
-    that is not known, or it is none."""
-    if isinstance(value, Map) and value.op == "select":
-        condition, inside, outside = value.operands
-        if numbers.get(condition, piece + 1) <= piece:
-            return inside if numbers[condition] == piece else outside
-    return ""
 
 
 def _in_order(loop: LoopKernel) -> List[str]:

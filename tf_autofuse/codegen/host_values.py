@@ -32,7 +32,7 @@ from tf_autofuse.loop.ops import NARROW_FLOATS
 
 def inside_test(point: str, inside: Inside) -> str:
     """Whether a coordinate lies in the interval."""
-    return "{0} >= low{1} & {0} < high{1}".format(point, inside.number)
+    return "({0} >= low{1}) & ({0} < high{1})".format(point, inside.number)
 
 
 class ValuePrinter:
