@@ -54,9 +54,9 @@ enum { STREAM_BYTES = 32 };
 enum { STREAM_BYTES = 16 };
 #endif
 
-template <int64_t bytes>
+template <int64_t bytes, int64_t most>
 AF_INLINE void stream_bytes(const char* from, char* to) {
-  enum { SIZE = bytes < STREAM_BYTES ? bytes : STREAM_BYTES };
+  enum { SIZE = bytes < most ? bytes : most };
   /* Read and written as bytes: of a type that depends on a template the compiler forgets that it
    * may alias others, and it would read a block before that is written. */
   typedef float Part __attribute__((vector_size(SIZE)));
@@ -74,8 +74,9 @@ AF_INLINE void end_stream(void) { __asm__ volatile("sfence" ::: "memory"); }
 
 #else
 
+enum { STREAM_BYTES = 16 };
 AF_INLINE bool leaves_caches(int64_t) { return false; }
-template <int64_t bytes>
+template <int64_t bytes, int64_t most>
 AF_INLINE void stream_bytes(const char* from, char* to) {
   __builtin_memcpy(to, from, bytes);
 }
@@ -86,14 +87,19 @@ AF_INLINE void end_stream(void) {}
 /* A block of results, `to` at a multiple of its size. */
 template <typename T>
 AF_INLINE void stream_block(const T* block, T* to) {
-  stream_bytes<BLOCK*(int64_t)sizeof(T)>((const char*)block, (char*)to);
+  stream_bytes<BLOCK*(int64_t)sizeof(T), STREAM_BYTES>((const char*)block, (char*)to);
 }
 
-/* The same for a block that becomes float16. */
+/* The same for a block that becomes float16, in the vectors that the conversion gives: a wider one
+ * would be read from the stack before its parts have arrived there. */
 AF_INLINE void stream_halves(const float* block, uint16_t* to) {
   AF_BUFFER uint16_t halves[BLOCK];
   block_to_halves(block, halves);
+#if defined(__F16C__)
+  stream_bytes<sizeof halves, sizeof(Halves)>((const char*)halves, (char*)to);
+#else
   stream_block(halves, to);
+#endif
 }
 
 /* A block that is stored like any other result. */

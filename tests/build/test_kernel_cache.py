@@ -179,3 +179,12 @@ def test_what_takes_long_is_compiled_first(monkeypatch):
         gate.set()
         assert builds.results([("a", "12"), ("d", "1")]) == {"a": None, "d": None}
     assert order == ["b", "c", "a", "d"]
+
+
+def test_what_is_built_is_taken_at_once():
+    library = build.compile_host_kernel(GOOD % 31, key="a")
+    seen = []
+    with build.HostBuilds(check=lambda path: seen.append((path, threading.get_ident()))) as builds:
+        builds.start("a", GOOD % 31)
+        assert seen == [(library, threading.get_ident())]
+        assert builds.results([("a", GOOD % 31)]) == {"a": library}

@@ -220,6 +220,13 @@ def host_kernel_path(source: str) -> Tuple[str, bool]:
     return os.path.join(cache.entry_dir(key), LIBRARY), cache.lookup(key) is not None
 
 
+def _is_built(source: str) -> bool:
+    try:
+        return host_kernel_path(source)[1]
+    except BuildError:
+        return False
+
+
 def _host_folders() -> Tuple[str, str]:
     csrc = paths.csrc_dir()
     return os.path.join(csrc, "core"), os.path.join(csrc, "host")
@@ -240,10 +247,16 @@ class HostBuilds:
         self._jobs: Dict[Tuple[str, str], Future] = {}
 
     def start(self, key: str, source: str) -> None:
-        """Compile a kernel, if that has not begun."""
-        if (key, source) not in self._jobs:
+        """Compile a kernel, if that has not begun; one that is there already is taken at once,
+        which is done before another thread has its turn."""
+        if (key, source) in self._jobs:
+            return
+        if _is_built(source):
+            job: Future = Future()
+            job.set_result(self._build(key, source))
+        else:
             job = self._crew.start(self._build, key, source, weight=len(source))
-            self._jobs[(key, source)] = job
+        self._jobs[(key, source)] = job
 
     def results(
         self, kernels: Iterable[Tuple[str, str]]
