@@ -8,6 +8,10 @@
 /* Elements of a run: a few buffers of it fit the first-level cache. */
 enum { CHUNK = 512 };
 
+/* Bytes of a cache line, and elements of the longest row that is asked of memory while the row
+ * before it is computed: both lie in the second-level cache then. */
+enum { LINE = 64, AHEAD = 1 << 14 };
+
 #define AF_BUFFER __attribute__((aligned(64)))
 
 /* Instructions are named, since their intrinsics come with a header that takes longer to read than

@@ -268,3 +268,17 @@ def test_costly_math_of_a_row_is_computed_once_a_block(dtype, shape):
 def test_inputs_whose_memory_an_output_may_take(loop, reused):
     assert reused_inputs(loop, build_nests(loop)) == reused
     assert ("autofuse_reused" in print_host(schedule(loop))) == bool(reused)
+
+
+def test_memory_is_asked_for_the_next_row_while_one_is_computed():
+    """By the first pass behind the one that reads it, if that computes functions."""
+    loop = samples.softmax("m1")
+    assert text_of(loop).count("__builtin_prefetch(in0 ") == 1
+    for other in (samples.softmax("m0"), samples.layer_norm("float32"), samples.abs_relu_exp()):
+        assert "__builtin_prefetch" not in text_of(other)
+    rng = np.random.RandomState(6)
+    for shape in ((5, 511), (5, 512), (7, 1025), (2, 20000), (1, 600)):
+        x = rng.randn(*shape).astype("float32")
+        for threads in (1, 3):
+            got, want = run(loop, shape, threads=threads, inputs=[x])
+            samples.assert_close(got[0], want[0], "float32", 1e-6)

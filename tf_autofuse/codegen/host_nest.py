@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Sequence, Set
 
+from tf_autofuse.codegen.host_cost import function_cost
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_walk import WalkPrinter
 from tf_autofuse.kernel.nest import Nest, Pass, levels, needed
@@ -170,6 +171,7 @@ class NestPrinter(WalkPrinter):
             if value.name in self.means:
                 self._first_operand(value)
         self.parked = self._parked_values(number, targets)
+        self.ahead = self._loads_ahead(number)
         guarded = self.phases > 0
         if guarded:
             self.open("if (!split || phase == %d) {" % number)
@@ -182,6 +184,27 @@ class NestPrinter(WalkPrinter):
         for value in reduces:
             self._bind(value)
         self._after(number, step)
+
+    def _loads_ahead(self, number: int) -> Sequence[Load]:
+        """What the first pass of the next kept point will read, a row of memory each. The first
+        pass behind it that computes functions asks for it: memory would wait meanwhile."""
+        nest = self.nest
+        costs = [function_cost(self._along(step)) for step in nest.passes]
+        costly = [place for place, cost in enumerate(costs) if cost]
+        if (not number or costly[:1] != [number] or nest.inner_kept or nest.beside or nest.crosses
+                or self.columns or self.in_order):
+            return ()
+        loads = {value.input: value for value in self._along(nest.passes[0])
+                 if isinstance(value, Load) and value.walked == nest.kept + nest.reduced
+                 and not value.when and not value.at and value.input not in self.rows}
+        return list(loads.values())
+
+    def _along(self, step: Pass) -> List[Value]:
+        """Values that a pass computes along the innermost axis."""
+        roots = [self._reduction(name).operand for name in step.reduces]
+        roots += [self.loop.stores[n].value for n in step.stores]
+        return [value for value in needed(self.loop, roots)
+                if self.nest.depth(value) == len(self.nest.order) - 1]
 
     def _parked_values(self, number: int, targets: Sequence[str]) -> Dict[str, int]:
         """Costly values of this pass that the last pass needs again, with the store whose place in

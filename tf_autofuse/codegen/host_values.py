@@ -59,6 +59,7 @@ class ValuePrinter:
         self.known: Set[str] = set()
         self.bound: Dict[str, str] = {}
         self.runs: Dict[str, str] = {}
+        self.ahead: Sequence[Load] = ()  # what runs ask of memory for the next kept point
         self.columns: Dict[int, str] = {}  # where stores of short rows wait until they are whole
         self.reused: Dict[int, int] = {}  # outputs that may lie where an input lies
         self.counts_refusals = False  # places of a vector loop are looked at when it has ended

@@ -12,6 +12,7 @@ computed, for runs of some hundred elements at a time.
 """
 from __future__ import annotations
 
+from functools import partial
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from tf_autofuse.codegen.host_memory import MemoryPrinter
@@ -60,6 +61,12 @@ class VectorPrinter(MemoryPrinter):
             self.put("#else")
         if loads or packed or not sums and any(n in self.streamed for n in stores):
             self._blocks(depth, lines, reduces, stores, loads, packed)
+        elif self.ahead:
+            self._open_runs(axis)
+            self._open_loop(axis, self._simd(reduces), ("s", "e"))
+            self._level(depth, lines, reduces, stores)
+            self.close()
+            self.close()
         else:
             self._open_loop(axis, self._simd(reduces))
             self._level(depth, lines, reduces, stores)
@@ -163,9 +170,7 @@ class VectorPrinter(MemoryPrinter):
                 staged: Sequence[Value]) -> None:
         """Loops over runs: float16 is converted, long functions are computed, one after another."""
         axis = self.nest.order[depth]
-        low, high = self._limits(axis)
-        self.open("for (int64_t s = %s; s < %s; s += CHUNK) {" % (low, high))
-        self.put("const int64_t e = smaller(%s, s + CHUNK);" % high)
+        self._open_runs(axis)
         for value in loads:
             self.widen_run(value, axis)
         for number in packed:
@@ -196,6 +201,21 @@ class VectorPrinter(MemoryPrinter):
             self.narrow_run(number, axis)
         self._end_runs([*loads, *staged])
         self.close()
+
+    def _open_runs(self, axis: str) -> None:
+        """The loop over runs s to e, in which memory is asked for the same run of the next kept
+        point."""
+        low, high = self._limits(axis)
+        row = " * ".join(self.size[each] for each in self.nest.reduced)
+        if self.ahead:
+            self.put("const bool ahead = !split && o + 1 < o1 && %s <= AHEAD;" % row)
+        self.open("for (int64_t s = %s; s < %s; s += CHUNK) {" % (low, high))
+        self.put("const int64_t e = smaller(%s, s + CHUNK);" % high)
+        for load in self.ahead:
+            there = self._from(axis, partial(self._dense, load.walked), "k")
+            self.put("if (ahead) for (int64_t k = s; k < e; k += LINE / (int64_t)sizeof(*in%d))"
+                     % load.input)
+            self.put("  __builtin_prefetch(in%d + %s + %s);" % (load.input, there, row))
 
     def _open_stage(self, value: Value, room: str) -> None:
         self.put("AF_BUFFER float staged%d[%s];" % (self.index[value.name], room))
