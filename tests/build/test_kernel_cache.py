@@ -188,3 +188,10 @@ def test_what_is_built_is_taken_at_once():
         builds.start("a", GOOD % 31)
         assert seen == [(library, threading.get_ident())]
         assert builds.results([("a", GOOD % 31)]) == {"a": library}
+
+
+def test_a_kernel_needs_nothing_that_another_library_of_the_process_has():
+    text = 'extern "C" int of_nobody(); extern "C" int f() { return of_nobody(); }'
+    with pytest.raises(BuildError) as caught:
+        build.compile_host_kernel(text, key="undefined")
+    assert "of_nobody" in caught.value.output

@@ -28,6 +28,7 @@ HOST_FLAGS = (
     "-fno-trapping-math",
     "-fopenmp-simd",
     "-ffp-contract=off",
+    "-fno-exceptions",
     "-fvisibility=hidden",
     "-Wall",
     "-Wno-unused",
@@ -47,8 +48,9 @@ _KEEP_LOOPS = ("-fno-thread-jumps", "-fno-unswitch-loops", "-fno-loop-unroll-and
 _NO_MMX = ("-mno-mmx",)
 
 # Kernels are C in all but templates. Reading the symbols of libstdc++ is most of what a link takes,
-# and that is a tenth of a compile. A compiler with words of its own (sanitizers) has its own wishes.
-_FEW_LIBRARIES = ("-nodefaultlibs", "-lm", "-lc", "-lgcc")
+# and that is a tenth of a compile. Nothing may be left to be found in the process: in some nobody
+# sees a libstdc++. A compiler with words of its own (sanitizers) has its own wishes.
+_FEW_LIBRARIES = ("-nodefaultlibs", "-Wl,-z,defs", "-lm", "-lc", "-lgcc")
 
 
 @dataclass(frozen=True)
