@@ -43,8 +43,7 @@ class BesidePrinter(RowPrinter):
 
     def _is_flat(self, value: Value) -> bool:
         if isinstance(value, Load):
-            return (value.walked == self.nest.axes and not value.when and not value.at
-                    and value.input not in self.rows)
+            return value.walked == self.nest.axes and self.is_dense(value)
         return isinstance(value, (Const, Map))
 
     def _written(self) -> List[Value]:

@@ -62,8 +62,8 @@ class GroupPrinter(PiecePrinter):
 
     def _is_dense(self, value: Value, row: str) -> bool:
         """Whether a load reads rows that lie behind each other."""
-        return (isinstance(value, Load) and not value.when and not value.at
-                and value.input not in self.rows and value.walked[-2:] == (row, self.nest.inner))
+        return (isinstance(value, Load) and self.is_dense(value)
+                and value.walked[-2:] == (row, self.nest.inner))
 
     def _begin_groups(self, depth: int, lines: List[Value], reduces: Sequence[Reduce]) -> bool:
         """Opens a block with room for joined rows; False where rows cannot be joined."""

@@ -189,14 +189,15 @@ class NestPrinter(WalkPrinter):
         """What the first pass of the next kept point will read, a row of memory each. The first
         pass behind it that computes functions asks for it: memory would wait meanwhile."""
         nest = self.nest
-        costs = [function_cost(self._along(step)) for step in nest.passes]
-        costly = [place for place, cost in enumerate(costs) if cost]
-        if (not number or costly[:1] != [number] or nest.inner_kept or nest.beside or nest.crosses
-                or self.columns or self.in_order):
+        if (not number or nest.inner_kept or nest.beside or nest.crosses or self.columns
+                or self.in_order):
+            return ()
+        costly = [function_cost(self._along(step)) > 0 for step in nest.passes[:number + 1]]
+        if not costly[number] or any(costly[:number]):
             return ()
         loads = {value.input: value for value in self._along(nest.passes[0])
                  if isinstance(value, Load) and value.walked == nest.kept + nest.reduced
-                 and not value.when and not value.at and value.input not in self.rows}
+                 and self.is_dense(value)}
         return list(loads.values())
 
     def _along(self, step: Pass) -> List[Value]:

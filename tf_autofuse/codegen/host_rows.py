@@ -183,8 +183,7 @@ class RowPrinter(NestPrinter):
             return (value.dtype == "float32" and value.name not in self.means
                     and (Accumulator(value).adds_floats or value.op == "max"))
         if isinstance(value, Load):
-            return (value.dtype == "float32" and not value.when and not value.at
-                    and value.input not in self.rows)
+            return value.dtype == "float32" and self.is_dense(value)
         return isinstance(value, (Const, Map)) and value.dtype in ("float32", "bool")
 
     def _rows_in_order(self) -> None:

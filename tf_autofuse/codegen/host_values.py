@@ -218,6 +218,10 @@ class ValuePrinter:
         store = self.loop.stores[number]
         return "out%d[%s]" % (store.output, self._dense(store.axes))
 
+    def is_dense(self, load: Load) -> bool:
+        """Whether its axes alone tell where a load reads, and it reads at every point."""
+        return not load.when and not load.at and load.input not in self.rows
+
     # Runs and blocks along a vector loop; see csrc/host/chunk.h
 
     def is_half_run(self, value: Load, axis: str) -> bool:

@@ -100,8 +100,7 @@ def host_tiling(
     KernelRunError when it refuses them."""
     tiling = Tiling()
     code = load_kernel(path).autofuse_tiling(
-        _int64s(sizes), len(sizes), None if strides is None else _int64s(strides), threads,
-        ctypes.byref(tiling)
+        _int64s(sizes), len(sizes), _table(strides), threads, ctypes.byref(tiling)
     )
     check_tiling(code, sizes)
     return tiling
@@ -158,7 +157,7 @@ class HostLaunch:
             _pointers(self._inputs),
             _pointers(self.outputs),
             _int64s(sizes),
-            None if strides is None else _int64s(strides),
+            _table(strides),
             self._scratch.ctypes.data if self._tiling.workspace_bytes else None,
         )
 
@@ -208,6 +207,10 @@ def _run_phase(
 
 def _int64s(values: Sequence[int]) -> "ctypes.Array[ctypes.c_int64]":
     return (ctypes.c_int64 * max(1, len(values)))(*[int(v) for v in values])
+
+
+def _table(strides: Optional[Sequence[int]]) -> Optional["ctypes.Array[ctypes.c_int64]"]:
+    return None if strides is None else _int64s(strides)
 
 
 def _pointers(arrays: Sequence[np.ndarray]) -> "ctypes.Array[ctypes.c_void_p]":
