@@ -2,7 +2,18 @@
 #ifndef AUTOFUSE_HOST_PIECES_H_
 #define AUTOFUSE_HOST_PIECES_H_
 
-#include <stdint.h>
+#include "chunk.h"
+
+/* Whether loads and stores of some elements of a vector cost what those of a whole one do: a
+ * selection among a few tensors does then as well. */
+#if defined(__AVX512F__)
+enum { AF_MASKS = 1 };
+#else
+enum { AF_MASKS = 0 };
+#endif
+
+/* Whether a row of a few tensors is a selection: short ones are not worth a loop for each. */
+AF_INLINE bool selects(int64_t row) { return AF_MASKS || row < BLOCK; }
 
 /* Stretches of an axis along which none of n intervals begins or ends, and the number of the first
  * interval that each one lies in, n for none. */

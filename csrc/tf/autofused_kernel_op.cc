@@ -70,7 +70,8 @@ class AutofusedKernelOp : public OpKernel {
     OP_REQUIRES(ctx, library_ != nullptr, InvalidArgument(name(), ": ", error));
     const auto* workers = ctx->device()->tensorflow_cpu_worker_threads();
     threads_ = workers == nullptr ? 1 : std::max(1, workers->num_threads);
-    stats_ = StatsOfNode(node_name.empty() ? name() : node_name, kernel_key);
+    alone_ = !node_name.empty();
+    stats_ = StatsOfNode(alone_ ? node_name : name(), kernel_key);
     for (int i = 0; i < num_outputs(); ++i) {
       reused_.push_back(library_->reused == nullptr ? -1 : library_->reused(i));
     }
@@ -86,7 +87,7 @@ class AutofusedKernelOp : public OpKernel {
     SmallArray<void*, kInlineTensors> outputs(num_outputs());
     for (int i = 0; i < num_outputs(); ++i) {
       Tensor* output = nullptr;
-      OP_REQUIRES_OK(ctx, MakeOutput(ctx, i, reused_[i], plan->output_shapes[i], &output));
+      OP_REQUIRES_OK(ctx, MakeOutput(ctx, i, reused_[i], alone_, plan->output_shapes[i], &output));
       outputs[i] = DataOf(*output);
     }
     if (!plan->has_output_elements) return;
@@ -170,6 +171,7 @@ class AutofusedKernelOp : public OpKernel {
   ShapeSpec spec_;
   const KernelLibrary* library_ = nullptr;
   int threads_ = 1;
+  bool alone_ = false;       // called without a graph
   std::vector<int> reused_;  // for each output the input whose memory it may take, or -1
   NodeStats* stats_ = nullptr;
   LaunchPlanCache plans_;

@@ -12,11 +12,12 @@ namespace {
 
 using tensorflow::Tensor;
 
-// From here on the C library maps fresh pages for every request, or may do so.
-constexpr size_t kLeastPooledBytes = size_t{4} << 20;
-// oneDNN's allocator keeps large blocks itself: of smaller tensors one pool is enough, and what
-// waits in two is memory lost. Beyond this the pages of ours, which are huge, pay.
-constexpr size_t kLeastBesideOneDnn = size_t{32} << 20;
+// From here on the C library maps fresh pages for every request. What is smaller it keeps itself
+// when it is freed, as oneDNN's allocator does: that memory serves TensorFlow's operators and the
+// kernels between them alike, and what waits in a second pool beside it is memory lost.
+constexpr size_t kLeastPooledBytes = size_t{32} << 20;
+// A kernel that is alone shares with nobody: huge pages that wait for its next call are faster.
+constexpr size_t kLeastPooledAlone = size_t{4} << 20;
 constexpr char kOneDnnAllocator[] = "mklcpu";
 constexpr size_t kMostIdleBytes = size_t{2} << 30;
 constexpr size_t kIdleShareOfMachine = 8;
@@ -47,9 +48,9 @@ bool IsPlain(const tensorflow::AllocatorAttributes& attributes) {
 }
 
 size_t LeastPooled(tensorflow::OpKernelContext* ctx,
-                   const tensorflow::AllocatorAttributes& attributes) {
-  return ctx->get_allocator(attributes)->Name() == kOneDnnAllocator ? kLeastBesideOneDnn
-                                                                    : kLeastPooledBytes;
+                   const tensorflow::AllocatorAttributes& attributes, bool alone) {
+  return alone && ctx->get_allocator(attributes)->Name() != kOneDnnAllocator ? kLeastPooledAlone
+                                                                             : kLeastPooledBytes;
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ BufferPool* OutputPool() {
   return pool;
 }
 
-Status MakeOutput(tensorflow::OpKernelContext* ctx, int index, int reused,
+Status MakeOutput(tensorflow::OpKernelContext* ctx, int index, int reused, bool alone,
                   const tensorflow::TensorShape& shape, Tensor** output) {
   if (reused >= 0 && ctx->forward_input_to_output_with_shape(reused, index, shape, output)) {
     return Status();
@@ -67,7 +68,8 @@ Status MakeOutput(tensorflow::OpKernelContext* ctx, int index, int reused,
   const tensorflow::DataType dtype = ctx->expected_output_dtype(index);
   const size_t bytes = static_cast<size_t>(shape.num_elements()) * DataTypeSize(dtype);
   const tensorflow::AllocatorAttributes attributes = ctx->output_alloc_attr(index);
-  if (bytes >= kLeastPooledBytes && bytes >= LeastPooled(ctx, attributes) && IsPlain(attributes)) {
+  if (bytes >= kLeastPooledAlone && bytes >= LeastPooled(ctx, attributes, alone) &&
+      IsPlain(attributes)) {
     Tensor pooled(TheAllocator(), dtype, shape);
     if (pooled.IsInitialized()) {
       ctx->set_output(index, pooled);

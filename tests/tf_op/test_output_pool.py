@@ -13,7 +13,7 @@ from tf_op_graphs import fused_graph, tf1
 from tf_autofuse.runtime import tf_op
 
 MIB = 1 << 20
-LARGE = 9 * MIB  # float32 elements: 36 MiB, above the least that is pooled beside oneDNN's pool
+LARGE = 9 * MIB  # float32 elements: 36 MiB, above the least that is pooled everywhere
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAIR = "v1;axes=2;groups=0,0;in=0.1;out=0.1/0.1;"
 
@@ -55,19 +55,25 @@ def test_small_outputs_are_tensorflows(session):
     assert tf_op.pool_stats() == before
 
 
-@pytest.mark.parametrize("onednn, pooled", [("0", 1), ("1", 0)])
-def test_one_pool_is_enough_for_tensors_of_middle_size(onednn, pooled, kernel_library):
-    """Where oneDNN's allocator keeps memory, 8 MiB are its own; elsewhere they would be mapped."""
+@pytest.mark.parametrize("onednn, called_as, pooled", [
+    ("0", "fused", 1),
+    ("1", "fused", 0),  # oneDNN's allocator keeps memory
+    ("0", "", 0),  # so does the C library, for TensorFlow's operators in the graph as well
+])
+def test_tensors_of_middle_size_are_pooled_for_a_kernel_that_is_alone(
+    onednn, called_as, pooled, kernel_library
+):
     code = """
 import numpy as np
 from tf_op_graphs import fused_graph, tf1
 from tf_autofuse.runtime import tf_op
 tf_op.load()
-graph, (x,), outputs = fused_graph(%r, %r, [np.float32], [np.float32] * 2)
+types = [[np.float32], [np.float32] * 2]
+graph, (x,), outputs = fused_graph(%r, %r, *types, node_name=%r)
 with tf1.Session(graph=graph) as session:
     session.run(outputs, {x: np.ones((2, 1 << 20), np.float32)})
 print("mapped", tf_op.pool_stats()["mapped"])
-""" % (kernel_library("ABS_AND_EXP"), PAIR)
+""" % (kernel_library("ABS_AND_EXP"), PAIR, called_as)
     environment = dict(os.environ, TF_ENABLE_ONEDNN_OPTS=onednn)
     environment["PYTHONPATH"] = os.pathsep.join([ROOT, os.path.dirname(os.path.abspath(__file__))])
     done = subprocess.run([sys.executable, "-c", code], env=environment, check=True,

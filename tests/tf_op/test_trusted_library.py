@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("shim")
 
 def run(library, digest=None):
     graph, (x,), outputs = fused_graph(
-        library, PAIR, [np.float32], [np.float32] * 2, digest=digest)
+        library, PAIR, [np.float32], [np.float32] * 2, host_digest=digest or "")
     with tf1.Session(graph=graph) as session:
         return session.run(outputs[0], {x: np.full((2, 2), -3, np.float32)})
 

@@ -22,9 +22,12 @@ def fused_node(graph_def, name, inputs, library, spec, in_types, out_types, outp
 
 
 def fused_graph(
-    library, spec, in_types, out_types, in_shapes=None, output_shapes=(), digest=None
+    library, spec, in_types, out_types, in_shapes=None, output_shapes=(), **texts
 ):
-    """(graph, inputs, outputs) with placeholders feeding one fused node named `fused`."""
+    """(graph, inputs, outputs) with placeholders feeding one fused node named `fused`.
+
+    `texts` are more attributes of the node.
+    """
     graph = tf.Graph()
     with graph.as_default():
         shapes = in_shapes or [None] * len(in_types)
@@ -37,8 +40,8 @@ def fused_graph(
         node = fused_node(
             graph_def, "fused", names, library, spec, in_types, out_types, output_shapes
         )
-        if digest is not None:
-            node.attr["host_digest"].s = digest.encode()
+        for attr, text in texts.items():
+            node.attr[attr].s = text.encode()
         mapping = {"x%d" % i: x for i, x in enumerate(inputs)} if inputs else None
         wanted = ["fused:%d" % i for i in range(len(out_types))]
         outputs = tf.graph_util.import_graph_def(
