@@ -1,4 +1,4 @@
-"""Many tensors behind each other: the loop is printed for every piece."""
+"""Tensors behind each other: the loop is printed for every piece."""
 import os
 
 import numpy as np
@@ -32,7 +32,14 @@ GRAPHS = {
     "computed": ([(5, 20)] * 4, lambda *x: tf.negative(tf.concat(
         [x[0], -x[1], x[2] * x[3], tf.exp(-tf.abs(x[0])), x[0] - x[3], x[1], x[2]], 1))),
 }
+FEW = {
+    "pair": ([(5, 40), (5, 7)], lambda x, y: tf.negative(tf.concat([x, y], 1))),
+    "short pair": ([(5, 4), (5, 11)], lambda x, y: tf.negative(tf.concat([x, y], 1))),
+    "few": ([(5, 20)] * 2, lambda x, y: tf.concat([x, y, x - y, x * y], 1)),
+    "image": ([(2, 3, 4, 20)], lambda x: tf.nn.relu(tf.pad(x, [[0, 0], [1, 1], [1, 2], [0, 0]]))),
+}
 SUMS = {
+    "rows of few": ([(7, 40)] * 3, lambda *x: tf.reduce_sum(tf.abs(tf.concat(x, 1)), 1)),
     "rows": ([(7, 40)] * 8, lambda *x: tf.reduce_sum(tf.abs(tf.concat(x, 1)), 1)),
     "short rows": ([(70, 3)] * 8, lambda *x: tf.reduce_max(tf.abs(tf.concat(x, 1)), 1)),
     "columns": ([(7, 40)] * 8, lambda *x: tf.reduce_sum(tf.abs(tf.concat(x, 0)), 0)),
@@ -47,6 +54,12 @@ SUMS = {
 def test_pieces(name, dtype):
     shapes, graph = GRAPHS[name]
     check(graph, tensors(shapes, dtype), kernels=1 if MODERN else None)
+
+
+@pytest.mark.parametrize("name", sorted(FEW))
+def test_few_pieces(name):
+    shapes, graph = FEW[name]
+    check(graph, tensors(shapes), kernels=1 if MODERN else None)
 
 
 @pytest.mark.parametrize("name", sorted(SUMS))
@@ -64,10 +77,14 @@ def test_pieces_of_other_types(dtype):
 
 
 @pytest.mark.skipif(not MODERN, reason="the report has no folder of the kernel there")
-def test_few_pieces_are_left_to_the_compiler():
-    for count, many in ((5, False), (6, True), (24, True)):
-        (entry,) = check(lambda *x: tf.negative(tf.concat(x, 1)), tensors([(4, 33)] * count))
-        assert ("cuts.first" in same_source(entry)) == many
+@pytest.mark.parametrize("axis", [0, 1])
+def test_few_pieces_are_a_selection_as_well(axis):
+    """Which machines with masks compute, and short rows."""
+    for count, few in ((2, True), (5, True), (6, False)):
+        (entry,) = check(lambda *x: tf.negative(tf.concat(x, axis)), tensors([(4, 33)] * count))
+        text = same_source(entry)
+        assert ("cuts.first" in text) == (axis == 1)
+        assert ("if (selects(" in text or "if (AF_MASKS)" in text) == few
 
 
 @pytest.mark.skipif(not MODERN, reason="the report has no folder of the kernel there")

@@ -134,7 +134,7 @@ def _cut(form: _Form) -> str:
                      % (outer, first, rest, inner, beside, "true" if nest.inner_kept else "false",
                         "true" if printer.tiled or _strides(loop, nest) else "false",
                         reduces, printer.phases, "CROSS_ROWS" if nest.crosses else "1",
-                        element_cost(loop, nest), ", true" * printer.joins,
+                        element_cost(printer.bodies(), nest), ", true" * printer.joins,
                         "first" if loop.temps else "0",
                         printer.number))
         if nest.crosses:

@@ -1,7 +1,7 @@
 """What the operations of a loop nest cost on one core, roughly."""
 from __future__ import annotations
 
-from typing import Dict, Sequence
+from typing import Dict, Sequence, Tuple
 
 from tf_autofuse.kernel.nest import Nest, needed
 from tf_autofuse.loop.ir import LoopKernel, Map, Value
@@ -25,17 +25,24 @@ _MAP_COST.update((name, 60.0) for name in (
 _PLAIN_COST = 0.08
 
 
-def element_cost(loop: LoopKernel, nest: Nest) -> str:
+def element_cost(loops: Sequence[LoopKernel], nest: Nest) -> str:
     """Nanoseconds per element of the walk, over all passes, as a C++ expression: vectors without
-    AVX-512 take longer for elementary functions, where the rest waits for memory or the caches."""
+    AVX-512 take longer for elementary functions, where the rest waits for memory or the caches.
+    A point is computed in one of `loops`, of which the dearest counts."""
+    plain, functions = max((_costs(loop, nest) for loop in loops), key=sum)
+    cost = "%.2f" % max(plain, _PLAIN_COST)
+    return cost + " + %.2f * FUNCTION_COST" % functions if functions else cost
+
+
+def _costs(loop: LoopKernel, nest: Nest) -> Tuple[float, float]:
+    """Nanoseconds of all but elementary functions, and of these."""
     plain, functions = 0.0, 0.0
     for step in nest.passes:
         roots = list(step.reduces) + [loop.stores[n].value for n in step.stores + step.crosses]
         values = needed(loop, roots)
         functions += function_cost(values)
         plain += _PLAIN_COST * sum(function_cost([value]) == 0 for value in values)
-    cost = "%.2f" % max(plain, _PLAIN_COST)
-    return cost + " + %.2f * FUNCTION_COST" % functions if functions else cost
+    return plain, functions
 
 
 def function_cost(values: Sequence[Value]) -> float:
