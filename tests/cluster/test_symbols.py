@@ -1,4 +1,5 @@
 """Sizes of run time that are found to be equal."""
+import numpy as np
 import pytest
 from nets import SymbolNet
 
@@ -6,7 +7,9 @@ from tf_autofuse.cluster.clusterer import find_clusters
 from tf_autofuse.cluster.order import topological_order
 from tf_autofuse.cluster.symbols import refine
 from tf_autofuse.cluster.view import GraphView
+from tf_autofuse.ge.tensor import Tensor
 from tf_autofuse.ge.types import DataType
+from tf_autofuse.loop.text import print_loop
 
 S, U, V, W = -2, -3, -4, -5
 
@@ -194,3 +197,65 @@ def test_a_count_of_the_run_time_is_none():
     refine(view, topological_order(view))
     assert not [name for (name, _), info in view.infos.items()
                 if info.const is not None and "Const" not in name]
+
+
+def test_a_kernel_counts_what_its_tensors_tell():
+    net = SymbolNet()
+    clustering = find_clusters(GraphView(net.graph(divided_by_count(net, net.data(S, 64), 0))))
+    (cluster,) = clustering.clusters
+    assert [node.type for node in cluster.nodes] == ["Exp", "Cast", "RealDiv"]
+    assert len(cluster.lowered.inputs) == len(cluster.lowered.outputs) == 1
+    assert "count a0" in print_loop(cluster.lowered.kernel)
+    assert clustering.alone == {}
+
+
+def test_constants_that_folding_lets_wait_for_a_size_are_gone_with_it():
+    net = SymbolNet()
+    y = net("Exp", net.data(S, 64), dims=(S, 64))
+    ends = [net.numbers(0), net.numbers(1), net.numbers(1)]
+    size = net("StridedSlice", net.shape_of(y), *ends, dims=(), dtype=DataType.DT_INT32,
+               attrs={"shrink_axis_mask": 1})
+    place = net("Const", dims=(1,), dtype=DataType.DT_INT32, controls=[size],
+                attrs={"value": Tensor.from_numpy(np.zeros(1, "int32"), DataType.DT_INT32)})
+    packed = net("ExpandDims", size, place, dims=(1,), dtype=DataType.DT_INT32)
+    count = net("ReduceProd", packed, net.numbers(0), dims=(), dtype=DataType.DT_INT32)
+    out = net("RealDiv", y, net("Cast", count, dims=()), dims=(S, 64))
+    clustering = find_clusters(GraphView(net.graph(out)))
+    (cluster,) = clustering.clusters
+    assert [name for name, _ in cluster.lowered.outputs] == [out] and clustering.alone == {}
+
+
+def test_slices_keep_the_dims_that_they_take_whole():
+    net = SymbolNet()
+    ends = [net.numbers(0, 2), net.numbers(0, 3), net.numbers(1, 1)]
+    y = net("StridedSlice", net.data(S, 5, 24), *ends, dims=(U, 24),
+            attrs={"begin_mask": 1, "end_mask": 1, "shrink_axis_mask": 2})
+    z = net("StridedSlice", net.data(S, 24), *ends[:2], net.numbers(2, 1), dims=(V, 1),
+            attrs={"begin_mask": 1, "end_mask": 1})
+    dims, _ = refined(net, y, z)
+    assert dims[y] == (S, 24) and dims[z][0] == V
+
+
+def test_sizes_that_are_put_together():
+    """As the gradient of a mean keeps its dims."""
+    net = SymbolNet()
+    x = net.data(S, 8)
+    shape = net("DynamicStitch", net.numbers(0, 1), net.numbers(1), net.shape_of(x),
+                net.numbers(1), dims=(2,), dtype=DataType.DT_INT32)
+    y = net("Reshape", net.data(V), shape, dims=(W, U))
+    z = net("BroadcastTo", net.data(1, 1), net.shape_of(x), dims=(-7, -8))
+    f = net("Fill", net.shape_of(x), net.data(1), dims=(-9, -10))
+    dims, _ = refined(net, y, z, f)
+    assert dims[y] == (dims[x][0], 1) and dims[z] == dims[f] == dims[x]
+
+
+def test_a_repeated_number_is_part_of_what_has_its_size():
+    """The gradient of a sum: tile, and a view of it."""
+    net = SymbolNet()
+    x = net.data(S, 8)
+    one = net("Neg", net.data(1), dims=(1,))
+    sizes = net("GatherV2", net.shape_of(x), net.numbers(0), net.numbers(0), dims=(1,),
+                dtype=DataType.DT_INT32)
+    column = net("ExpandDims", net("Tile", one, sizes, dims=(S,)), net.numbers(1), dims=(S, 1))
+    (cluster,) = find_clusters(GraphView(net.graph(net("Mul", x, column, dims=(S, 8))))).clusters
+    assert [node.type for node in cluster.nodes] == ["Neg", "Tile", "ExpandDims", "Mul"]

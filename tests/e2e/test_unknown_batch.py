@@ -75,6 +75,33 @@ def test_the_gradient_of_a_product_is_one_kernel():
     assert entry.gm_bytes == entry.gm_lower_bound
 
 
+def mean_of_losses(x, labels):
+    """As Keras divides, by the product of a shape, and counts in a metric."""
+    losses = tf.reduce_mean(tf.math.squared_difference(tf.tanh(x), labels), -1)
+    number = tf.cast(tf.reduce_prod(tf.shape(losses)), x.dtype)
+    loss = tf.math.divide_no_nan(tf.reduce_sum(losses), number)
+    rows = tf.cast(tf.shape(losses)[0], x.dtype)
+    return [loss, loss * rows] + tf.gradients(loss, [x])
+
+
+@pytest.mark.skipif(not MODERN, reason="older TensorFlow writes it differently")
+@pytest.mark.parametrize("rows", [0, 1, 37])
+def test_a_loss_divided_by_its_size_is_one_kernel(rows):
+    x = sample((rows, 32), "float32", 1, False)
+    labels = sample((1, 32), "float32", 2, False)
+    (entry,) = check(mean_of_losses, [x, labels], [(None, 32), (1, 32)], composed=True)
+    assert len(entry.inputs) == 2 and "ReduceProd" not in entry.op_types
+
+
+@pytest.mark.skipif(not MODERN, reason="older TensorFlow writes it differently")
+@pytest.mark.parametrize("rows", [(4, 4), (4, 1), (1, 4), (1, 1), (0, 1), (0, 0)])
+def test_a_loss_of_labels_of_another_size(rows):
+    """Only the sum to the size of x is TensorFlow's."""
+    arrays = [sample((n, 32), "float32", n, False) for n in rows]
+    (entry,) = check(mean_of_losses, arrays, [(None, 32)] * 2, composed=True)
+    assert entry.op_types.count("ReduceSum") == 1
+
+
 SIZES = (0, 1, 3)
 
 

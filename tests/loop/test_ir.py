@@ -156,6 +156,40 @@ def test_an_index_counts_along_its_axis():
     np.testing.assert_array_equal(got, [[0, 2, 0], [10, 21, 32]])
 
 
+COUNTED = """loop {
+  in0: float32
+  out0: float32
+  axes a0 a1 a2
+  %0 = load in0 [a0, a1, a2] : float32
+  %1 = count OVER : int32
+  %2 = cast %1 : float32 []
+  %3 = mul %0 %2 : float32 [a0, a1, a2]
+  store out0 [a0, a1, a2] %3
+}
+"""
+
+
+@pytest.mark.parametrize("over, groups, count", [
+    ("a0", (0, 1, 1), 2), ("a0 a2", (0, 1, 2), 8), ("a0 a1 a2", (0, 0, 0), 24)])
+def test_counts_keep_axes_apart(over, groups, count):
+    kernel = parse_loop(COUNTED.replace("OVER", over))
+    verify(kernel)
+    assert parse_loop(print_loop(kernel)) == kernel
+    merged, found = merge_axes(kernel)
+    verify(merged)
+    assert found == groups
+    (got,) = run(kernel, [np.ones((2, 3, 4), "f4")], {"a0": 2, "a1": 3, "a2": 4})
+    np.testing.assert_array_equal(got, np.full((2, 3, 4), count))
+
+
+@pytest.mark.parametrize("old, new, message", [
+    ("a0 :", "a9 :", "no axis"), (": int32", ": float32", "int32 or int64")])
+def test_counts_are_verified(old, new, message):
+    with pytest.raises(IRError) as error:
+        verify(parse_loop(COUNTED.replace("OVER", "a0").replace(old, new)))
+    assert message in str(error.value)
+
+
 def test_a_dim_of_two_axes_that_merge_is_one_axis():
     kernel = parse_loop("""
         loop {

@@ -1,4 +1,6 @@
 """Lowering of operator lists to loop kernels, and what is refused."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -256,12 +258,50 @@ def test_a_reduction_of_a_reduction_is_one(first, second, keep):
 
 
 @pytest.mark.parametrize("first, second, dims", [
-    ("ReduceMean", "ReduceSum", (-6, 5)), ("ReduceSum", "ReduceMean", (6, -5)),
-    ("ReduceMean", "ReduceSum", (0, 5)), ("ReduceMax", "ReduceSum", (6, 5)),
+    ("ReduceSum", "ReduceMean", (6, -5)), ("ReduceMean", "ReduceSum", (0, 5)),
+    ("ReduceMax", "ReduceSum", (6, 5)),
 ])
 def test_reductions_that_are_not_one(first, second, dims):
     operators = [op("a", first, X, axes=(1,)), op("b", second, "a", axes=(0,))]
     assert reductions(operators, TensorInfo("float32", dims)) == 2
+
+
+@pytest.mark.parametrize("rows, columns", [(6, 5), (1, 5), (0, 5), (6, 0)])
+@pytest.mark.parametrize("dims", [(-6, 5), (-6, -7)])
+def test_a_sum_of_means_counts_them(rows, columns, dims):
+    operators = [op("a", "ReduceMean", X, axes=(1,)), op("b", "ReduceSum", "a", axes=(0,))]
+    info = TensorInfo("float32", dims)
+    assert reductions(operators, info) == 1
+    if columns or dims[1] < 0:
+        x = np.random.RandomState(0).randn(rows, columns).astype("f4")
+        got = evaluate(operators, {X: info}, x)
+        np.testing.assert_allclose(got, np.nan if rows > columns == 0 else x.sum() / 5, rtol=1e-5)
+
+
+N = ("n", 0)
+
+
+def test_numbers_of_elements_are_counted_where_tensors_tell_them():
+    infos = {X: TensorInfo("float32", (-6, 5)), N: TensorInfo("int32", (), count=(5, (-6,)))}
+    operators = [op("c", "Cast", N, dst_dtype="float32"), op("y", "RealDiv", X, "c")]
+    infos[("c", 0)] = TensorInfo("float32", ())
+    operators[1] = replace(operators[1], out_dims=(-6, 5))
+    x = np.arange(15, dtype="f4").reshape(3, 5)
+    assert lowered(operators, infos).inputs == (X,)
+    np.testing.assert_allclose(evaluate(operators, infos, x), x / 15, rtol=1e-6)
+
+
+@pytest.mark.parametrize("symbol", [-7, -8])
+def test_other_numbers_of_elements_are_read(symbol):
+    """-7 is that of no dim, and what y has along the axis may be broadcast."""
+    infos = {X: TensorInfo("float32", (-6, 5)), Y: TensorInfo("float32", (-8, 5)),
+             N: TensorInfo("int32", (), count=(1, (symbol,)))}
+    infos.update({("c", 0): TensorInfo("float32", ()), ("s", 0): TensorInfo("float32", (-9, 5))})
+    operators = [op("s", "Sub", X, Y), op("c", "Cast", N, dst_dtype="float32"),
+                 op("y", "RealDiv", "s", "c")]
+    operators = [replace(one, out_dims=dims)
+                 for one, dims in zip(operators, [(-9, 5), (), (-9, 5)])]
+    assert set(lowered(operators, infos).inputs) == {X, Y, N}
 
 
 def test_a_mean_of_float16_rows_is_rounded_before_their_sum():

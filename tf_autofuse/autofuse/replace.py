@@ -6,7 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Sequence, Set, Tuple
 from tf_autofuse.autofuse.api import api_of, build_like
 from tf_autofuse.cluster.clusterer import Cluster
 from tf_autofuse.cluster.order import places
-from tf_autofuse.cluster.told import SHAPE_TYPES, told_shapes
+from tf_autofuse.cluster.told import is_size, told_shapes
 from tf_autofuse.cluster.view import GraphView, ViewNode, read_attr
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.ge.builder import GraphBuilder
@@ -91,15 +91,16 @@ def _held_edges(
     """Edges from what may wait for the kernel, which does not read it: constants that it holds,
     and shapes, which its tensors tell. Ports of control edges are -1."""
     found = []
+    inside = [node.index for node in cluster.nodes]
     for node in cluster.members:
         for port, ref in enumerate(node.inputs):
             if ref is None:
                 continue
             const = view.node(ref[0]).type in CONST_TYPES
-            if view.node(ref[0]).controls_in if const else view.holds(node, ref):
+            if view.node(ref[0]).controls_in if const else view.holds(node, ref, inside):
                 found.append((node, port, ref))
         found += [(node, -1, (view.nodes[maker].name, -1)) for maker in node.controls_in
-                  if view.nodes[maker].type in SHAPE_TYPES]
+                  if is_size(view, maker)]
     waiting = _waiting(view, cluster, found)
     return [edge for edge in found if view.index[edge[2][0]] in waiting]
 

@@ -19,7 +19,7 @@ from tf_autofuse.cluster.reasons import FuseDecision
 from tf_autofuse.cluster.recompute import Graph, is_cheap, recompute
 from tf_autofuse.cluster.result import Cluster, Clustering
 from tf_autofuse.cluster.symbols import refine
-from tf_autofuse.cluster.told import SHAPE_TYPES, told_shapes
+from tf_autofuse.cluster.told import is_size, told_shapes
 from tf_autofuse.cluster.view import SETTING_ATTRS, GraphView, ViewNode, read_attr
 from tf_autofuse.cluster.views import has_equal_dims, without_last_views
 from tf_autofuse.errors import Unsupported
@@ -108,7 +108,8 @@ class _Clusterer:
     # ---- joining ---------------------------------------------------------------------------
 
     def _join_producers(self, node: ViewNode) -> None:
-        edges = list(self._operators[node.index].inputs)
+        asked = self._view.asked
+        edges = [asked.get(ref, ref) for ref in self._operators[node.index].inputs]
         edges.sort(key=self._bytes, reverse=True)
         for ref in edges:
             producer = self._view.index[ref[0]]
@@ -197,9 +198,15 @@ class _Clusterer:
         """Views cost nothing by themselves, so they only ride along behind the operator that
         makes their tensor, never as the head of a cluster."""
         names = self._names(producer, node.index)
-        if not any(self._computes(index) for index in self._members[self._group[producer]]):
+        members = self._members[self._group[producer]]
+        if not any(self._computes(index) or self._is_repeated(index) for index in members):
             return FuseDecision.no("VIEW", "%s and %s: the first is only a view" % names)
         return FuseDecision.yes()
+
+    def _is_repeated(self, index: int) -> bool:
+        """Whether a view is of a broadcast, which gets its sizes from what reads it."""
+        maker = self._view.index[self._operators[index].inputs[0][0]]
+        return maker in self._operators and self._operators[maker].type in ("Tile", "BroadcastTo")
 
     def _computes(self, index: int) -> bool:
         return OPS[self._operators[index].type].kind != VIEW
@@ -254,8 +261,9 @@ class _Clusterer:
             return False
         readers = [i for i in self._view.successors(index) if self._group.get(i) in union]
         waits = set(readers) & set(node.controls_out)
-        return not (waits and node.type not in SHAPE_TYPES) and all(
-            self._view.holds(self._view.nodes[reader], (node.name, port))
+        return not (waits and not is_size(self._view, index)) and all(
+            self._view.holds(self._view.nodes[reader], (node.name, port),
+                             (i for group in union for i in self._members[group]))
             for reader in readers for port in range(len(node.outputs)))
 
     def _follows(self, first: int, second: int, consumer: int) -> bool:

@@ -91,6 +91,8 @@ def _tensors(view: GraphView, node: ViewNode) -> Optional[FuseDecision]:
     if any(port for port in node.consumers[info.outputs:]):
         return FuseDecision.no("MULTI_OUTPUT", "an output of %s that no kernel gives is used"
                                % node.name)
+    if node.index in view.sizes:
+        return FuseDecision.no("SHAPE_MATH", "%s finds out a size" % node.name)
     if info.kind == MOVE and _is_shape_math(node.outputs[0]):
         return FuseDecision.no("SHAPE_MATH", "%s moves a few integers" % node.name)
     for ref in refs:

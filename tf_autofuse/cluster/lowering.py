@@ -13,7 +13,7 @@ from typing import Dict, Hashable, List, Mapping, NamedTuple, Optional, Sequence
 
 from tf_autofuse import interrupts
 from tf_autofuse.cluster.legal import check
-from tf_autofuse.cluster.told import SHAPE_TYPES, told_shapes
+from tf_autofuse.cluster.told import is_size, told_shapes
 from tf_autofuse.cluster.view import GraphView, ViewNode
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.kernel.moved import moved_bytes
@@ -55,7 +55,7 @@ def outputs_of(view: GraphView, nodes: Sequence[ViewNode]) -> List[TensorRef]:
         for node in nodes for port, consumers in enumerate(node.consumers[:OPS[node.type].outputs])
     }
     outside = set().union(*readers.values())
-    if any(view.nodes[index].type in SHAPE_TYPES for index in outside):
+    if any(is_size(view, index) for index in outside):
         outside -= set(told_shapes(view, inside))
     used = [ref for ref, indices in readers.items() if indices & outside]
     return used or [(nodes[-1].name, 0)]
@@ -176,7 +176,9 @@ class _Facts:
             info = self.infos[ref]
             # repr keeps 0.0 and -0.0, and 1 and True, apart.
             const = "" if info.const is None else repr(info.const)
-            known = self._tensors[ref] = self._numbered((info.dtype, const), info.dims)
+            factor, counted = info.count or (0, ())
+            number, symbols = self._numbered((info.dtype, const, factor), info.dims)
+            known = self._tensors[ref] = (number, symbols + counted)
         return known
 
     def _numbered(self, facts: Tuple, dims: Optional[Dims]) -> Tuple[int, Dims]:
@@ -241,7 +243,8 @@ class _Signature:
         found = {}
         for ref in self._refs:
             info = self._infos[ref]
-            found[self.tensor(ref)] = replace(info, dims=self._dims(info.dims))
+            count = info.count and (info.count[0], self._dims(info.count[1]) or ())
+            found[self.tensor(ref)] = replace(info, dims=self._dims(info.dims), count=count)
         return found
 
     def operators(self, operators: Sequence[Operator]) -> List[Operator]:

@@ -13,19 +13,33 @@ from dataclasses import replace
 from typing import Dict, Optional, Sequence, Tuple
 
 from tf_autofuse.cluster.view import GraphView, ViewNode, read_attr
+from tf_autofuse.errors import Unsupported
 from tf_autofuse.ge.reading import CONST_TYPES
+from tf_autofuse.loop.rules.moves import entries
 from tf_autofuse.loop.source import TensorInfo, TensorRef
+from tf_autofuse.loop.windows import Window
 from tf_autofuse.ops import ALIGNED_RULES, OPS
 
 Dims = Tuple[int, ...]
 Product = Tuple[int, Dims]
 """A factor and symbols in order."""
 
+_SHAPED = {"BroadcastTo": 1, "Fill": 0}
+"""The input that holds the shape of the result."""
+
+MAX_SIZES = 16
+"""Elements of a constant that may be a shape."""
+
 MAX_WALKS = 4
 """Walks over a graph; bounds the time."""
 
 _SIZE_TYPES = ("int32", "int64")  # narrower ones wrap
+_WHOLE = Window("slice", None, None, 1)
 _EXACT = 1 << 24  # below it, float32 holds every integer
+_SIZES = frozenset(
+    ("ReduceProd", "Size", "Cast", "Identity", "StridedSlice", "GatherV2", "ExpandDims", "Reshape",
+     "Squeeze", "Pack", "ConcatV2", "DynamicStitch"))
+"""Types that make sizes of sizes."""
 _MATRIX_PRODUCTS = frozenset(("BatchMatMulV2", "BatchMatMul"))
 
 
@@ -53,6 +67,8 @@ class _Refiner:
         for ref, info in infos.items():
             if min(info.dims or (0,)) < 0:
                 infos[ref] = TensorInfo(info.dtype, self._dims(ref), info.const)
+        for index in order:
+            self._size(self._view.nodes[index])
         self._view.nodes = [self._told(node) for node in self._view.nodes]
 
     def _told(self, node: ViewNode) -> ViewNode:
@@ -66,12 +82,14 @@ class _Refiner:
             return
         if node.type == "Reshape":
             self._reshape(node)
+        elif node.type == "StridedSlice":
+            self._part(node)
+        elif node.type in _SHAPED:
+            self._named((node.name, 0), node.inputs[_SHAPED[node.type]])
         elif node.type in _MATRIX_PRODUCTS:
             self._broadcast((node.name, 0), node.inputs, 2)
         elif node.type == "ReduceSum":
             self._unbroadcast(node)
-        elif node.type in ("ReduceProd", "Cast"):
-            self._count(node)
         elif node.type in OPS and OPS[node.type].lower.partition(":")[0] in ALIGNED_RULES:
             self._broadcast((node.name, 0), node.inputs, 0)
 
@@ -97,10 +115,7 @@ class _Refiner:
         before, after = self._dims(node.inputs[0]), self._dims((node.name, 0))
         if before is None or after is None:
             return
-        named = self._shape(node.inputs[1])
-        for size, wanted in zip(after, named or ()):
-            if wanted != -1:
-                self._equal(size, wanted)
+        self._named((node.name, 0), node.inputs[1])
         after = tuple(map(self._root, after))
         unknown = [size for size in after if size < 0]
         factor, symbols = self._product(before)
@@ -108,6 +123,12 @@ class _Refiner:
         if 0 in after or len(unknown) != 1 or not symbols or factor % rest:
             return
         self._is_product(unknown[0], (factor // rest, symbols))
+
+    def _named(self, ref: TensorRef, shape: Optional[TensorRef]) -> None:
+        """The dims of a tensor are the numbers in `shape`; -1 says nothing."""
+        for size, wanted in zip(self._dims(ref) or (), self._shape(shape) or ()):
+            if wanted != -1:
+                self._equal(size, wanted)
 
     def _is_product(self, size: int, found: Product) -> None:
         """Note that `size`, a symbol, is a product of others."""
@@ -129,6 +150,21 @@ class _Refiner:
             symbols += tuple(map(self._root, own))
         return factor, tuple(sorted(symbols))
 
+    def _part(self, node: ViewNode) -> None:
+        """Dims of which a slice takes all keep their sizes."""
+        before, after = self._dims(node.inputs[0]), self._dims((node.name, 0))
+        if before is None or after is None or min(after or (0,)) >= 0 or len(before) < 2:
+            return
+        try:
+            taken = list(entries(self._view.operator(node), len(before)))
+        except Unsupported:
+            return
+        left = [(place, window) for place, window in taken
+                if window is None or window.kind != "pick"]
+        for size, (place, window) in zip(after, left):
+            if place is not None and window in (None, _WHOLE):
+                self._equal(size, before[place])
+
     def _broadcast(self, ref: TensorRef, inputs: Sequence[Optional[TensorRef]], last: int) -> None:
         """The dims of a result, but for the `last` ones, are those of operands that have equal
         sizes, or 1."""
@@ -142,23 +178,57 @@ class _Refiner:
             if len(sizes) == 1 and result[-place] < 0:
                 self._equal(result[-place], sizes.pop())
 
-    def _count(self, node: ViewNode) -> None:
-        """How many elements there are along dims of known size, which a mean's gradient divides
-        by, is a constant."""
-        ref, source = (node.name, 0), node.inputs[0]
-        assert source is not None
-        info, number = self._view.infos[ref], self._view.infos[source].const
-        if info.dims != () or info.const is not None or read_attr(node.handle, "_autofuse_fed"):
+    def _size(self, node: ViewNode) -> None:
+        """Note what only finds out sizes, and which tensors are a product of them."""
+        source = node.inputs[0] if node.type in _SIZES and node.outputs else None
+        if source is None:
             return
+        ref = (node.name, 0)
+        info = self._view.infos[ref]
+        if info.const is not None or read_attr(node.handle, "_autofuse_fed"):
+            return
+        if node.type == "Cast" and info.dtype == "float32":
+            self._constant(ref, info, source)
+            return
+        if info.dtype not in _SIZE_TYPES or info.dims is None or len(info.dims) > 1:
+            return
+        sizes = self._counted(node, ref, source)
+        if sizes is None or -1 in sizes:
+            return
+        self._view.sizes.add(node.index)
+        if info.dims == ():
+            self._count(ref, info, self._product(sizes))
+
+    def _counted(self, node: ViewNode, ref: TensorRef, source: TensorRef) -> Optional[Dims]:
+        """The sizes of which a tensor has the product or each."""
         if node.type == "ReduceProd":
-            sizes = self._shape(source)
-            if sizes and min(sizes) >= 0:
-                number, _ = self._product(sizes)
-        elif self._view.node(source[0]).type != "ReduceProd":
-            return
-        if number is not None and number < _EXACT and info.dtype in _SIZE_TYPES + ("float32",):
-            number = float(number) if info.dtype == "float32" else number
-            self._view.infos[ref] = replace(info, const=number)
+            return None if self._view.infos[ref].dims else self._shape(source)
+        return self._dims(source) if node.type == "Size" else self._shape(ref)
+
+    def _count(self, ref: TensorRef, info: TensorInfo, product: Product) -> None:
+        """How many elements there are along dims of known size is a constant."""
+        factor, symbols = product
+        if symbols:
+            self._view.infos[ref] = replace(info, count=product)
+            asked = self._asked(ref)
+            if asked is not None:
+                self._view.asked[ref] = asked
+        elif factor < _EXACT:
+            self._view.infos[ref] = replace(info, const=factor)
+
+    def _constant(self, ref: TensorRef, info: TensorInfo, source: TensorRef) -> None:
+        """The float of a constant count, by which the gradient of a mean divides."""
+        number = self._view.infos[source].const
+        if number is not None and self._view.index[source[0]] in self._view.sizes:
+            self._view.infos[ref] = replace(info, const=float(number))
+
+    def _asked(self, ref: TensorRef) -> Optional[TensorRef]:
+        """The tensor whose size is found out."""
+        node = self._view.node(ref[0])
+        if node.type in ("Shape", "ShapeN", "Size"):
+            return node.inputs[ref[1]]
+        source = node.inputs[0] if node.type in _SIZES - {"DynamicStitch"} and node.inputs else None
+        return None if source is None else self._asked(source)
 
     # ---- gradients of broadcasts -----------------------------------------------------------
 
@@ -192,7 +262,8 @@ class _Refiner:
         if read_attr(node.handle, "_autofuse_fed"):
             return None
         if node.type in CONST_TYPES:
-            values = self._view.constant_of(ref)
+            large = max(self._view.infos[ref].dims or (0,)) > MAX_SIZES
+            values = None if large else self._view.constant_of(ref)
             return None if values is None else tuple(int(value) for value in values)
         if node.type in ("Shape", "ShapeN"):
             return self._dims(node.inputs[ref[1]])
@@ -203,12 +274,29 @@ class _Refiner:
             return self._slice(node)
         if node.type == "GatherV2":
             return self._gathered(node)
+        if node.type in ("ExpandDims", "Reshape", "Squeeze"):
+            whole = self._shape(node.inputs[0])
+            return whole if len(self._view.infos[ref].dims or ()) < 2 else None
+        if node.type == "DynamicStitch":
+            return self._stitched(node)
         if node.type in ("Pack", "ConcatV2"):
             parts = [self._shape(read) for read in node.inputs[:len(node.inputs) - (
                 node.type == "ConcatV2")]]
             return None if None in parts else tuple(
                 size for part in parts for size in part or ())
         return None
+
+    def _stitched(self, node: ViewNode) -> Optional[Dims]:
+        """Pieces put to places of one whole; later ones win."""
+        half = len(node.inputs) // 2
+        found: Dict[int, int] = {}
+        for places, piece in zip(node.inputs[:half], node.inputs[half:]):
+            at, sizes = self._shape(places), self._shape(piece)
+            if at is None or sizes is None or len(at) != len(sizes):
+                return None
+            found.update(zip(at, sizes))
+        whole = range(len(found))
+        return tuple(found[at] for at in whole) if set(whole) == set(found) else None
 
     def _gathered(self, node: ViewNode) -> Optional[Dims]:
         whole = self._shape(node.inputs[0])

@@ -7,9 +7,10 @@ with the operators that the kernel takes the place of, and y need not be written
 """
 from __future__ import annotations
 
-from typing import Iterable, List, Set
+from typing import Iterable, List, Set, Tuple
 
 from tf_autofuse.cluster.view import GraphView, ViewNode
+from tf_autofuse.ge.reading import CONST_TYPES
 
 SHAPE_TYPES = frozenset(
     ("Shape", "ShapeN", "BroadcastGradientArgs", "StridedSlice", "GatherV2", "Pack", "ConcatV2")
@@ -19,39 +20,61 @@ _COUNT_TYPES = frozenset(("ReduceProd", "Cast"))
 """Types that make of a shape the number of elements."""
 
 
+def is_size(view: GraphView, index: int) -> bool:
+    """Whether a node finds out sizes, and does nothing else."""
+    return view.nodes[index].type in SHAPE_TYPES or index in view.sizes
+
+
 def told_shapes(view: GraphView, members: Iterable[int]) -> List[int]:
     """Indices of the nodes that only tell `members` a shape; each before those it reads."""
     inside = set(members)
-    todo = [index for member in inside for index in _asked(view, view.nodes[member])]
+    todo = [index for member in inside for index in _asked(view, view.nodes[member], inside)]
     order: List[int] = []
     seen: Set[int] = set()
     while todo:  # readers first, but for those that are found later: these go to the end again
         index = todo.pop()
         node = view.nodes[index]
-        others = node.controls_in or set(node.controls_out) - inside
-        if others or node.type not in SHAPE_TYPES | _COUNT_TYPES or index in inside:
+        if index in inside or not _only_tells(view, node, inside):
             continue
         if index in seen:
             order.remove(index)
+        else:
+            todo += _held_back(view, node)
         seen.add(index)
         order.append(index)
         todo += [view.index[ref[0]] for ref in node.inputs if ref is not None]
+        todo += node.controls_in
     found: Set[int] = set()
     for index in order:
-        if all(reader in found or reader in inside and _holds(view, reader, index)
+        if all(reader in found or reader in inside and _holds(view, reader, index, inside)
                for reader in view.successors(index)):
             found.add(index)
     return [index for index in order if index in found]
 
 
-def _asked(view: GraphView, node: ViewNode) -> List[int]:
+def _only_tells(view: GraphView, node: ViewNode, inside: Set[int]) -> bool:
+    """Whether a node tells sizes, and nothing but that, and `inside`, waits for it."""
+    if node.type in CONST_TYPES:
+        return bool(node.controls_in) and all(is_size(view, maker) for maker in node.controls_in)
+    waits = set(node.controls_out) - inside - set(_held_back(view, node))
+    told = node.type in _COUNT_TYPES or is_size(view, node.index)
+    return told and not waits and not node.controls_in
+
+
+def _held_back(view: GraphView, node: ViewNode) -> Tuple[int, ...]:
+    """Constants that wait for a node, as folding leaves them."""
+    return tuple(i for i in node.controls_out if view.nodes[i].type in CONST_TYPES)
+
+
+def _asked(view: GraphView, node: ViewNode, inside: Set[int]) -> List[int]:
     """What tells a node a shape, and what it only waits for."""
-    held = [view.index[ref[0]] for ref in node.inputs if ref is not None and view.holds(node, ref)]
+    held = [view.index[ref[0]] for ref in node.inputs
+            if ref is not None and view.holds(node, ref, inside)]
     return held + list(node.controls_in)
 
 
-def _holds(view: GraphView, reader: int, index: int) -> bool:
+def _holds(view: GraphView, reader: int, index: int, inside: Set[int]) -> bool:
     node = view.nodes[index]
-    return all(view.holds(view.nodes[reader], (node.name, port))
+    return all(view.holds(view.nodes[reader], (node.name, port), inside)
                for port in range(len(node.outputs))
                if (node.name, port) in view.nodes[reader].inputs)

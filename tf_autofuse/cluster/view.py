@@ -6,10 +6,10 @@ what cannot be read is treated as absent.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
 from tf_autofuse.ge.reading import CONST_TYPES, ConstValues, dims_of
-from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef
+from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef, told_by, told_symbols
 from tf_autofuse.ops import MOVE, OPS, REDUCE
 
 FRAMEWORK_TYPE = "FrameworkOp"
@@ -56,6 +56,8 @@ class GraphView:
         self.infos: Dict[TensorRef, TensorInfo] = {}
         self.descs: Dict[TensorRef, Any] = {}
         self.axes: Dict[str, Tuple[int, ...]] = {}  # of reductions, by name, where found out
+        self.sizes: Set[int] = set()  # indices of nodes that find out sizes, and do nothing else
+        self.asked: Dict[TensorRef, TensorRef] = {}  # of which tensor a number of elements is
         self.places: Dict[int, int] = {}  # see `order.places`
         self.nodes: List[ViewNode] = [self._read(i, node) for i, node in enumerate(handles)]
 
@@ -74,15 +76,31 @@ class GraphView:
         data = [self.index[ref[0]] for ref in node.inputs if ref is not None]
         return data + list(node.controls_in)
 
-    def holds(self, node: ViewNode, ref: TensorRef) -> bool:
-        """Whether a kernel with `node` knows what `ref` gives it: a constant of one value, or a
-        parameter (axes, a shape), which lowering takes from the graph."""
-        info = OPS.get(node.type)
-        if info is None:
+    def holds(self, node: ViewNode, ref: TensorRef, members: Iterable[int]) -> bool:
+        """Whether a kernel of `members` with `node` knows what `ref` gives it: a constant of one
+        value, a number of elements that its tensors tell, or a parameter (axes, a shape), which
+        lowering takes from the graph."""
+        row = OPS.get(node.type)
+        if row is None:
             return False
+        info = self.infos[ref]
+        if info.const is not None or info.count and told_by(info.count, self._symbols(members)):
+            return True
         ports = [port for port, read in enumerate(node.inputs) if read == ref]
-        data = info.data_ports(len(node.inputs))
-        return self.infos[ref].const is not None or not set(ports) & set(data)
+        return not set(ports) & set(row.data_ports(len(node.inputs)))
+
+    def _symbols(self, members: Iterable[int]) -> Set[int]:
+        """The sizes of run time that nodes tell."""
+        found: Set[int] = set()
+        for index in members:
+            node = self.nodes[index]
+            row = OPS.get(node.type)
+            if row is None:
+                continue
+            refs = [ref for ref in node.inputs if ref is not None]
+            read = [self.infos[refs[port]].dims for port in row.data_ports(len(refs))]
+            found.update(told_symbols(node.type, read, self.infos[(node.name, 0)].dims))
+        return found
 
     # ---- reading ---------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import List, Sequence, Tuple
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_rows import RowPrinter
 from tf_autofuse.kernel.nest import Nest, Pass, needed
-from tf_autofuse.loop.ir import Const, Dim, Load, Map, Reduce, Value
+from tf_autofuse.loop.ir import Const, Count, Dim, Load, Map, Reduce, Value
 
 # Arrays of what groups have found; more of them are not worth what they take of the caches.
 MOST_FOUND = 4
@@ -44,7 +44,7 @@ class BesidePrinter(RowPrinter):
     def _is_flat(self, value: Value) -> bool:
         if isinstance(value, Load):
             return value.walked == self.nest.axes and self.is_dense(value)
-        return isinstance(value, (Const, Map))
+        return isinstance(value, (Const, Count, Map))
 
     def _written(self) -> List[Value]:
         """Values of the last pass that vary along the first reduced axis."""

@@ -24,6 +24,7 @@ from tf_autofuse.kernel.stage import staged
 from tf_autofuse.loop.ir import (
     PARTS,
     Const,
+    Count,
     Dim,
     Index,
     Load,
@@ -81,7 +82,7 @@ def _broadcast_rows(loop: LoopKernel) -> List[int]:
 
 def _joined(loop: LoopKernel) -> Optional[DenseForm]:
     """The form with all axes joined that can be; None for a kernel that is not so simple."""
-    simple = all(isinstance(value, (Load, Const, Map, Reduce, Index)) for value in loop.body)
+    simple = all(isinstance(value, (Load, Const, Count, Map, Reduce, Index)) for value in loop.body)
     loads = [value for value in loop.body if isinstance(value, Load)]
     if not simple or loop.temps or PARTS in loop.axes or any(
             load.moved or load.when or load.at for load in loads):
@@ -151,6 +152,8 @@ def _with_axes(loop: LoopKernel, same: Dict[str, str]) -> Optional[LoopKernel]:
             value = replace(value, axes=along(value.axes))
             if isinstance(value, Load):
                 value = replace(value, dims=lying(value.dims))
+            elif isinstance(value, Count):
+                value = replace(value, over=along(value.over))
             elif isinstance(value, Reduce):
                 value = replace(value, over=along(value.over), counted=along(value.counted))
             body.add(value)

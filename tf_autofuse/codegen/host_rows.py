@@ -16,7 +16,7 @@ from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.codegen.host_stages import staged_values
 from tf_autofuse.codegen.host_walk import SHORT_RUN
 from tf_autofuse.kernel.nest import Nest, needed
-from tf_autofuse.loop.ir import Const, Load, LoopKernel, Map, Reduce, Value
+from tf_autofuse.loop.ir import Const, Count, Load, LoopKernel, Map, Reduce, Value
 from tf_autofuse.loop.ops import REFUSING
 
 # Rows below this size are computed side by side, and those with costly math or with a maximum,
@@ -184,7 +184,8 @@ class RowPrinter(NestPrinter):
                     and (Accumulator(value).adds_floats or value.op == "max"))
         if isinstance(value, Load):
             return value.dtype == "float32" and self.is_dense(value)
-        return isinstance(value, (Const, Map)) and value.dtype in ("float32", "bool")
+        return isinstance(value, Count) or (
+            isinstance(value, (Const, Map)) and value.dtype in ("float32", "bool"))
 
     def _rows_in_order(self) -> None:
         rows, size = self._block_printer(), self.size[self.nest.inner]
@@ -265,8 +266,8 @@ class RowPrinter(NestPrinter):
     def _are_flat(self, values: Sequence[Value], joined: Sequence[str]) -> bool:
         """Whether `values` of a row do not ask where in the row they are, and are float32 where
         they are `joined`."""
-        return all(isinstance(v, (Const, Map)) or isinstance(v, Load) and self._lies_in_rows(v)
-                   for v in values) and all(
+        return all(isinstance(v, (Const, Count, Map))
+                   or isinstance(v, Load) and self._lies_in_rows(v) for v in values) and all(
             self.by_name[n].dtype == "float32" for n in joined)
 
     def _turn_value(self, value: Value, size: str) -> None:
@@ -288,8 +289,8 @@ class RowPrinter(NestPrinter):
         step = nest.passes[0]
         values = needed(loop, self._row_targets())
         halves = any(isinstance(v, Load) and self.is_half_run(v, nest.inner) for v in values)
-        plain = all(isinstance(v, (Const, Load)) or isinstance(v, Map) and v.op not in REFUSING
-                    for v in values)
+        plain = all(isinstance(v, (Const, Count, Load))
+                    or isinstance(v, Map) and v.op not in REFUSING for v in values)
         walked = [v for v in values if not self.is_inline(v)]
         adds = not any(Accumulator(self._reduction(loop.stores[n].value)).needs_flag
                        for n in step.crosses)

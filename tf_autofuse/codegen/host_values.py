@@ -18,6 +18,7 @@ from tf_autofuse.codegen.host_signs import logs_of_fractions, powers_to_one
 from tf_autofuse.kernel.nest import Row, needed, runtime_rows, table_names
 from tf_autofuse.loop.ir import (
     Const,
+    Count,
     Index,
     Inside,
     Load,
@@ -88,6 +89,10 @@ class ValuePrinter:
                 for name in ("low%d" % value.number, "high%d" % value.number):
                     place = self.table.index(name)
                     self.put("const int64_t %s = args->strides[%d];" % (name, place))
+            if isinstance(value, Count):
+                points = " * ".join(self.size[axis] for axis in value.over) or "1"
+                kind = self.c_type(value)
+                self.put("const %s %s = (%s)(%s);" % (kind, self.var(value), kind, points))
             if isinstance(value, Place):  # nowhere to read from
                 size = self.size[value.axis]
                 tests = "".join(" && %s > 0" % self.size[axis] for axis in value.axes)
@@ -132,8 +137,8 @@ class ValuePrinter:
                 self.put("const int64_t %s = args->strides[%d];" % (name, place))
 
     def is_inline(self, value: Value) -> bool:
-        """Constants are written where they are used."""
-        return isinstance(value, Const)
+        """Constants are written where they are used; counts are found at the head."""
+        return isinstance(value, (Const, Count))
 
     def c_type(self, value: Value) -> str:
         if isinstance(value, Load) and self._is_part(value):

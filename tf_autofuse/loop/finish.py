@@ -6,6 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.ir import (
     Const,
+    Count,
     Dim,
     Index,
     Inside,
@@ -175,6 +176,8 @@ class Finisher:
                         moved=moved, when=args, at=at, **common)
         if node.kind == "const":
             return Const(name, node.dtype, (), value=node.data, **common)
+        if node.kind == "count":
+            return Count(name, node.dtype, (), over=self._counted(node), **common)
         if node.kind == "index":
             return Index(name, node.dtype, (self._axis(node.axes[0], node),), **common)
         if node.kind == "inside":
@@ -189,6 +192,18 @@ class Finisher:
         domain = {axis for index in node.args for axis in self._values[index].axes}
         axes = tuple(axis for axis in self._order if axis in domain)
         return Map(name, node.dtype, axes, op=node.op, operands=args, **common)
+
+    def _counted(self, node: Any) -> Tuple[str, ...]:
+        """The axes whose sizes the symbols of a count are."""
+        axes = self._low.axes
+        known = {axes.size(axis): axes.leaves(axis) for axis in range(len(axes))
+                 if set(axes.leaves(axis)) <= set(self._names)}
+        parts = [known.get(axes.resolved(symbol), []) for symbol in node.data]
+        found = [leaf for leaves in parts for leaf in leaves]
+        if [] in parts or len(set(found)) < len(found):
+            raise Unsupported("the size of a dim comes from no input", node=node.origin,
+                              code="SIZE_UNKNOWN")
+        return self._axes(found)
 
     def _reduce(self, name: str, node: Any, args: Tuple[str, ...]) -> Value:
         operand = self._values[node.args[0]]

@@ -15,20 +15,22 @@ SAME = frozenset(("sum", "max", "min", "prod", "all", "any"))
 
 
 class Folded(NamedTuple):
-    """Reduce `value` by `op` over the axes `over` and multiply by `factor`."""
+    """Reduce `value` by `op` over the axes `over` and multiply by `factor`, and by sizes of run
+    time, the `symbols`; if one of these is 0, the result is 0."""
 
     op: str
     value: int
     over: Tuple[int, ...]
     factor: int
+    symbols: Tuple[int, ...] = ()
 
 
 def fold_reduction(low: Any, op: str, inner: Any, over: Tuple[int, ...]) -> Optional[Folded]:
     """The reduction `op` over `over` of the node `inner` of a lowering, where that is a reduction
     itself; None where the two are not one.
 
-    A sum of means needs the number of means, so its size must be static and not 0: the mean of
-    nothing is NaN, the sum of nothing 0.
+    A sum of means needs the number of means. Of static sizes none may be 0: the mean of nothing is
+    NaN, the sum of nothing 0.
     """
     if inner.kind != "reduce":
         return None
@@ -38,11 +40,12 @@ def fold_reduction(low: Any, op: str, inner: Any, over: Tuple[int, ...]) -> Opti
         return Folded(op, value, both, 1)
     if {op, inner.op} != {"sum", "mean"} or inner.dtype in INTS:
         return None
-    factor = 1
+    factor, symbols = 1, ()  # type: int, Tuple[int, ...]
     for axis in over if op == "sum" else inner.data:
         size = low.size(axis)
-        if size <= 0:
+        if size == 0 or size < 0 and op != "sum":
             return None
-        factor *= size
+        factor *= max(size, 1)
+        symbols += (size,) if size < 0 else ()
     exact = 1 << (52 if inner.dtype == "float64" else 24)
-    return Folded("mean", value, both, factor) if factor <= exact else None
+    return Folded("mean", value, both, factor, symbols) if factor <= exact else None

@@ -6,7 +6,7 @@ float32 array that holds only bfloat16 values.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Dict, Iterator, List, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Optional, Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from tf_autofuse.loop.functions import trunc_div
 from tf_autofuse.loop.ir import (
     PARTS,
     Const,
+    Count,
     Index,
     Inside,
     Load,
@@ -193,6 +194,9 @@ def _evaluate(kernel: LoopKernel, value: Value, env, inputs, sizes) -> np.ndarra
         return _loaded(array.reshape(shape), value.dtype)
     if isinstance(value, Const):
         return np.full([1] * rank, value.value, compute_dtype(value.dtype))
+    if isinstance(value, Count):
+        count: Any = np.prod([sizes[axis] for axis in value.over], dtype=np.int64)
+        return np.full([1] * rank, count.astype(value.dtype))
     if isinstance(value, Index):
         at = kernel.axes.index(value.axes[0])
         points = np.arange(sizes[value.axes[0]], dtype=value.dtype)

@@ -146,6 +146,14 @@ class Index(Value):
 
 
 @dataclass(frozen=True)
+class Count(Value):
+    """How many points the axes `over` have together, in int32 (which wraps) or int64. It varies
+    along no axis."""
+
+    over: Tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Inside(Value):
     """Whether the coordinate along the one axis of its domain is inside of interval `number`.
 

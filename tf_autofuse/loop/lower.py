@@ -8,7 +8,19 @@ operators apart.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import (
+    Any,
+    Dict,
+    FrozenSet,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.loop.axes import AxisTable, leads, topological
@@ -18,7 +30,7 @@ from tf_autofuse.loop.fold import fold_reduction
 from tf_autofuse.loop.ir import Scalar
 from tf_autofuse.loop.ops import NARROW_FLOATS
 from tf_autofuse.loop.rules import RULES
-from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef
+from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef, told_by, told_symbols
 from tf_autofuse.ops import OPS
 
 Dims = Tuple[Optional[int], ...]
@@ -38,7 +50,8 @@ class _Node(NamedTuple):
 
     `data` is the (number of the input, layout) of a load, the value of a constant, the axis of an
     index, (axis, before, behind) of an interval, the axis of a place, the reduced axes of a
-    reduction. The `args` of a load are the intervals outside of which it reads nothing, and places.
+    reduction, the symbols of a count. The `args` of a load are the intervals outside of which it
+    reads nothing, and places.
     """
 
     kind: str
@@ -59,17 +72,31 @@ def lower(
 
     `infos` covers every tensor the operators read. Unsupported when they cannot be one kernel.
     """
-    lowering = Lowering(infos)
+    lowering = Lowering(infos, _symbols(operators, infos))
     for operator in operators:
         lowering.add(operator)
     return lowering.finish(outputs)
 
 
+def _symbols(
+    operators: Sequence[Operator], infos: Mapping[TensorRef, TensorInfo]
+) -> FrozenSet[int]:
+    """The sizes of run time that the tensors tell; none where nobody asks for a count of them."""
+    read = [[infos[ref] for ref in operator.inputs if ref in infos] for operator in operators]
+    if not any(info.count for found in read for info in found):
+        return frozenset()
+    return frozenset(size for operator, found in zip(operators, read) for size in told_symbols(
+        operator.type, [info.dims for info in found], operator.out_dims))
+
+
 class Lowering:
     """Builds the values of one kernel; rules in `loop.rules` call the methods below `add`."""
 
-    def __init__(self, infos: Mapping[TensorRef, TensorInfo]):
+    def __init__(
+        self, infos: Mapping[TensorRef, TensorInfo], symbols: FrozenSet[int] = frozenset()
+    ):
         self._infos = infos
+        self._symbols = symbols
         self._nodes: List[_Node] = []
         self._tensors: Dict[TensorRef, Tensor] = {}
         self._inputs: List[TensorRef] = []
@@ -113,6 +140,8 @@ class Lowering:
             value = self.const(info.const, info.dtype).value
             dims = tuple(None if size == 1 else self.new_axis(size) for size in info.dims)
             return Tensor(value, info.dtype, dims)
+        if info.count is not None and told_by(info.count, self._symbols):
+            return self.counted(*info.count, dtype=info.dtype)
         dims = tuple(None if size == 1 else self.new_axis(size) for size in info.dims)
         layout = tuple((axis, False, ()) for axis in dims)
         return Tensor(self._new_load(ref, info.dtype, layout), info.dtype, dims)
@@ -141,6 +170,11 @@ class Lowering:
     def const(self, value: Scalar, dtype: str) -> Tensor:
         """A scalar constant; `value` must be exact in `dtype`."""
         return Tensor(self._append("const", "", (), dtype, (), value), dtype, ())
+
+    def counted(self, factor: int, symbols: Sequence[int], dtype: str) -> Tensor:
+        """A product of sizes; which axes they are is known in the end."""
+        count = Tensor(self._append("count", "", (), dtype, (), tuple(symbols)), dtype, ())
+        return count if factor == 1 else self.map("mul", [count, self.const(factor, dtype)])
 
     def index(self, tensor: Tensor, position: int, dtype: str) -> Tensor:
         """Coordinate along a dim of `tensor`, in the dims of the whole; 0 along a dim of 1."""
@@ -191,13 +225,22 @@ class Lowering:
         axes = tuple(axis for axis in dims if axis is not None)
         folded = fold_reduction(self, op, self._nodes[tensor.value], over)
         if folded is not None:
-            op, value, over, factor = folded
-            index = self._append("reduce", op, (value,), tensor.dtype, axes, over)
-            total = Tensor(index, tensor.dtype, dims)
-            return total if factor == 1 else self.map(
-                "mul", [total, self.const(float(factor), tensor.dtype)])
+            index = self._append(
+                "reduce", folded.op, (folded.value,), tensor.dtype, axes, folded.over)
+            return self._times(Tensor(index, tensor.dtype, dims), folded.factor, folded.symbols)
         index = self._append("reduce", op, (tensor.value,), tensor.dtype, axes, over)
         return Tensor(index, tensor.dtype, dims)
+
+    def _times(self, tensor: Tensor, factor: int, symbols: Sequence[int]) -> Tensor:
+        """`tensor` times a product of sizes; 0 if one of `symbols` is."""
+        if not symbols:
+            return tensor if factor == 1 else self.map(
+                "mul", [tensor, self.const(float(factor), tensor.dtype)])
+        count = self.cast(self.counted(1, symbols, "int64"), tensor.dtype)
+        count = self._times(count, factor, ())
+        zero = self.const(0.0, tensor.dtype)
+        return self.map("select", [self.map("ne", [count, zero], "bool"),
+                                   self.map("mul", [tensor, count]), zero])
 
     @staticmethod
     def _reduced_dims(tensor: Tensor, positions: Sequence[int], keep_dims: bool):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Dict, List, Set, Tuple
 
-from tf_autofuse.loop.ir import Dim, Load, LoopKernel, Place, Reduce, Store, Value
+from tf_autofuse.loop.ir import Count, Dim, Load, LoopKernel, Place, Reduce, Store, Value
 
 
 def merge_axes(kernel: LoopKernel) -> Tuple[LoopKernel, Tuple[int, ...]]:
@@ -64,7 +64,7 @@ def _axis_sets(kernel: LoopKernel) -> List[Set[str]]:
     sets: List[Set[str]] = []
     for value in kernel.body:
         sets.append(set(value.axes))
-        if isinstance(value, Reduce):
+        if isinstance(value, (Count, Reduce)):
             sets.append(set(value.over))
         if isinstance(value, Place):
             sets.append({value.axis})
@@ -90,6 +90,6 @@ def _rename_value(value: Value, names: Dict[str, str]) -> Value:
         changes["at"] = tuple((names[axis], place) for axis, place in value.at)
     if isinstance(value, Place):
         changes["axis"] = names[value.axis]
-    if isinstance(value, Reduce):
+    if isinstance(value, (Count, Reduce)):
         changes["over"] = _rename(value.over, names)
     return replace(value, **changes)

@@ -9,6 +9,7 @@ from tf_autofuse.errors import IRError
 from tf_autofuse.loop.ir import (
     PARTS,
     Const,
+    Count,
     Dim,
     Index,
     Inside,
@@ -60,6 +61,8 @@ def _print_value(value: Value, kernel: LoopKernel) -> str:
                                       print_dims(value.dims), moved, value.dtype)
     if isinstance(value, Const):
         return "const %r : %s" % (value.value, value.dtype)
+    if isinstance(value, Count):
+        return "count %s : %s" % (" ".join(value.over), value.dtype)
     if isinstance(value, Index):
         return "index %s : %s" % (value.axes[0], value.dtype)
     if isinstance(value, Inside):
@@ -214,6 +217,8 @@ def _parse_value(line: str, number: int) -> Value:
     if kind == "inside":
         interval, _, axis = rest.partition(" ")
         return Inside(name, dtype, (axis,), number=int(interval))
+    if kind == "count":
+        return Count(name, dtype, (), over=tuple(rest.split()))
     if kind == "index":
         return Index(name, dtype, (rest,))
     if kind == "const":

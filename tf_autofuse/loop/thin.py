@@ -16,6 +16,7 @@ from typing import AbstractSet, Dict, List, Optional, Tuple
 
 from tf_autofuse.loop.ir import (
     Const,
+    Count,
     Dim,
     Index,
     Inside,
@@ -46,6 +47,8 @@ def without_axes(loop: LoopKernel, ones: AbstractSet[str]) -> Optional[LoopKerne
             thin = replace(thin, dims=_left_dims(thin.dims, ones))
         elif isinstance(thin, Index) and not thin.axes:
             thin = Const(thin.name, thin.dtype, (), thin.origin, 0)
+        elif isinstance(thin, Count):
+            thin = replace(thin, over=_left(thin.over, ones))
         elif isinstance(thin, Reduce):
             thin = replace(thin, over=_left(thin.over, ones))
             if not thin.over:

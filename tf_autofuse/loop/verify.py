@@ -7,6 +7,7 @@ from tf_autofuse.errors import IRError
 from tf_autofuse.loop.ir import (
     PARTS,
     Const,
+    Count,
     Index,
     Inside,
     Load,
@@ -59,6 +60,8 @@ def _check_value(kernel: LoopKernel, value: Value, seen: Dict[str, Value]) -> No
         _check_place(kernel, value, seen[value.operand])
     elif isinstance(value, (Index, Inside)):
         _check_point(value)
+    elif isinstance(value, Count):
+        _check_count(kernel, value)
     elif not isinstance(value, Const):
         _bad(value, "unknown kind %s" % type(value).__name__)
     elif value.axes:
@@ -70,6 +73,13 @@ def _check_point(value: Value) -> None:
         _bad(value, "an index has one axis and an integer type")
     if isinstance(value, Inside) and (len(value.axes) != 1 or value.dtype != "bool"):
         _bad(value, "an interval has one axis and is true or false")
+
+
+def _check_count(kernel: LoopKernel, value: Count) -> None:
+    if value.axes or value.dtype not in ("int32", "int64"):
+        _bad(value, "a count has no axes, and is int32 or int64")
+    if not set(value.over) <= set(kernel.axes):
+        _bad(value, "counts along no axis")
 
 
 def _check_place(kernel: LoopKernel, value: Place, source: Value) -> None:

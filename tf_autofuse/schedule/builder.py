@@ -27,14 +27,25 @@ from tf_autofuse.kernel.ir import (
 from tf_autofuse.kernel.layout import apart
 from tf_autofuse.kernel.nest import Nest, Pass, needed
 from tf_autofuse.kernel.vector import ITEM_BYTES, VECTOR_OPS
-from tf_autofuse.loop.ir import Const, Index, Inside, Load, LoopKernel, Map, Place, Reduce, Value
+from tf_autofuse.loop.ir import (
+    Const,
+    Count,
+    Index,
+    Inside,
+    Load,
+    LoopKernel,
+    Map,
+    Place,
+    Reduce,
+    Value,
+)
 from tf_autofuse.loop.ops import REDUCE_OPS
 from tf_autofuse.schedule.crossing import Crossing
 from tf_autofuse.schedule.expand import MEMORY, expand, reduced_type, register_type
 from tf_autofuse.schedule.follow import Follower
 from tf_autofuse.schedule.holding import Holding
 from tf_autofuse.schedule.online import Walk, plan_walks
-from tf_autofuse.schedule.points import guards, index, inside, needed_guards, placed
+from tf_autofuse.schedule.points import count, guards, index, inside, needed_guards, placed
 from tf_autofuse.schedule.scalars import with_scalar
 
 
@@ -205,6 +216,8 @@ class Builder:
             self.scope, self.origin = self.hold(value), value.origin
             if isinstance(value, Load):
                 self.home[value.name] = self._load(value)
+            elif isinstance(value, Count):
+                self.home[value.name] = count(self, value)
             elif isinstance(value, Index):
                 self.home[value.name] = index(self, value)
             elif isinstance(value, Inside):

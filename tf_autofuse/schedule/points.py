@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any, Mapping, Optional, Tuple
 
 from tf_autofuse.errors import ScheduleError
-from tf_autofuse.kernel.ir import Compute, CopyIn, EdgeOf, Fill, Placed, Points
-from tf_autofuse.loop.ir import Index, Inside, Load, Map, Value
+from tf_autofuse.kernel.ir import Compute, CopyIn, EdgeOf, Fill, Placed, Points, SizeOf
+from tf_autofuse.loop.ir import Count, Index, Inside, Load, Map, Value
 from tf_autofuse.schedule.expand import register_type
 
 
@@ -58,7 +58,18 @@ def index_load(by_name: Mapping[str, Value], name: str) -> Load:
 
 def index(builder: Any, value: Index) -> str:
     """The buffer of a coordinate."""
-    points = _points(builder, value.axes[0], "int32", False)
+    return _as_wide(builder, value, _points(builder, value.axes[0], "int32", False))
+
+
+def count(builder: Any, value: Count) -> str:
+    """The buffer of a number of points."""
+    points = builder.new("int32", builder.shape(()))
+    builder.scope.append(Fill(points, SizeOf(value.over)))
+    return _as_wide(builder, value, points)
+
+
+def _as_wide(builder: Any, value: Value, points: str) -> str:
+    """The buffer of the int32 numbers `points` in the type of the value."""
     if value.dtype == "int32":
         return points
     wide = builder.new(register_type(value.dtype, value.name), builder.shape(value.axes))
