@@ -7,6 +7,11 @@ import pytest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+from tf_autofuse.autofuse import on_disk  # noqa: E402
+
+# Tests change what no key covers: constants, functions, the report. Every graph is fused anew.
+on_disk.stop()
+
 
 @pytest.fixture(scope="session")
 def browser():

@@ -99,4 +99,4 @@ def _places():
 def _forget():
     """Texts and answers that were made with other limits."""
     kernels._PLANS.clear()
-    optimizer._answers.clear()
+    optimizer.forget()

@@ -25,6 +25,7 @@ MAIN_KEYS = {
     "experimental_enable_jit_executor_v2",
     "strict",
     "async_compile",
+    "remember_graphs",
     "pass_stage",
     "soc",
     "build_seconds",

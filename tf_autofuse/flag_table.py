@@ -228,6 +228,15 @@ _TABLE = (
         effective=True,
     ),
     Flag(
+        "remember_graphs",
+        MAIN,
+        "bool",
+        True,
+        "Keep what became of each graph on disk, beside the kernels: another process that asks for "
+        "the same graph gets it without the pass.",
+        effective=True,
+    ),
+    Flag(
         "pass_stage",
         MAIN,
         "choice",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
 from typing import Hashable, Set
 
 from tf_autofuse.locks import ForkLock
@@ -24,6 +25,7 @@ _LEVELS = {
 
 _said: Set[Hashable] = set()
 _lock = ForkLock()
+_asked = threading.local()
 
 
 class _StderrHandler(logging.StreamHandler):
@@ -68,8 +70,19 @@ def get_logger(name: str = "") -> logging.Logger:
     return logging.getLogger("{}.{}".format(ROOT_NAME, name))
 
 
+def warnings_of_thread() -> int:
+    """How many warnings this thread has had, those too that were said before."""
+    return getattr(_asked, "warnings", 0)
+
+
+def count_warning() -> None:
+    """Count a warning that was given in another way."""
+    _asked.warnings = warnings_of_thread() + 1
+
+
 def warn_once(key: Hashable, msg: str, name: str = "") -> bool:
     """Log `msg` as a warning unless one with the same `key` was logged; True when it was."""
+    count_warning()
     with _lock:
         if key in _said:
             return False

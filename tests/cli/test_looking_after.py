@@ -45,7 +45,7 @@ def test_cache_list_and_size(cache, capsys):
     assert found["kernel_bytes"] == sum(entry.size for entry in cache.entries())
     assert cli.main(["cache", "list"]) == 0
     out = capsys.readouterr().out
-    assert "label-a" in out and "2 kernels in" in out
+    assert "label-a" in out and "2 entries in" in out
 
 
 def test_cache_verify_finds_and_repairs(cache, capsys):
@@ -58,7 +58,7 @@ def test_cache_verify_finds_and_repairs(cache, capsys):
     code, found = run(capsys, "cache", "verify", "--repair", "--json")
     assert code == 0 and len(found["removed"]) == 1
     assert cli.main(["cache", "verify"]) == 0
-    assert capsys.readouterr().out == "1 kernels checked, 0 damaged\n"
+    assert capsys.readouterr().out == "1 entries checked, 0 damaged\n"
 
 
 def test_cache_clear(cache, capsys):

@@ -9,7 +9,7 @@ import shutil
 from typing import List, Tuple
 
 from tf_autofuse import flags, paths
-from tf_autofuse.build.cache import cache_root
+from tf_autofuse.build.cache import cache_root, sources_digest
 from tf_autofuse.platforms import calibration_path
 
 MAX_BUNDLES = 4000
@@ -21,24 +21,16 @@ _GENERATOR_PARTS = ("bundle", "codegen", "kernel", "loop", "schedule", "tiling")
 @functools.lru_cache(maxsize=None)
 def generator_digest() -> str:
     """Digest of every source file that shapes a bundle (12 hex digits)."""
-    digest = hashlib.sha256()
-    for part in _GENERATOR_PARTS:
-        folder = os.path.join(paths.package_dir(), part)
-        for where, dirs, names in os.walk(folder):
-            dirs.sort()
-            for name in sorted(names):
-                if name.endswith(".py"):
-                    with open(os.path.join(where, name), "rb") as file:
-                        digest.update(name.encode() + b"\0" + file.read())
-    return digest.hexdigest()[:12]
+    folders = [os.path.join(paths.package_dir(), part) for part in _GENERATOR_PARTS]
+    return sources_digest(folders)[:12]
 
 
 def bundle_root() -> str:
     """Folder of the bundles that this version of the package writes."""
-    return os.path.join(cache_root(), "bundles", generator_digest() + _calibration())
+    return os.path.join(cache_root(), "bundles", generator_digest() + calibration_digest())
 
 
-def _calibration() -> str:
+def calibration_digest() -> str:
     """Digest of the calibrated costs in force behind a dash; empty when there are none."""
     try:
         with open(calibration_path(flags.current().soc), "rb") as file:

@@ -6,8 +6,6 @@ Any failure in one cluster leaves that cluster as it was, with a reason in the r
 from __future__ import annotations
 
 import itertools
-import logging
-import re
 from typing import Any, List, Optional, Sequence, Tuple
 
 from tf_autofuse import flags, interrupts
@@ -17,20 +15,17 @@ from tf_autofuse.autofuse.kernels import KernelPlan, complete_bundle, plan_kerne
 from tf_autofuse.autofuse.later import Builds
 from tf_autofuse.autofuse.replace import FusedNode, replace_cluster
 from tf_autofuse.autofuse.stages import dump_stage
-from tf_autofuse.autofuse.traffic import TrafficModel
+from tf_autofuse.autofuse.told import fused_name, next_number, tell_fallbacks, tell_fused
+from tf_autofuse.autofuse.traffic import TrafficModel, traffic_facts
 from tf_autofuse.build import trace
 from tf_autofuse.build.trace import span
 from tf_autofuse.cluster.clusterer import Cluster, find_clusters
 from tf_autofuse.cluster.lowering import lower_nodes
 from tf_autofuse.cluster.view import GraphView, ViewNode
 from tf_autofuse.errors import AutofuseError, BuildError, ScheduleError, Unsupported
-from tf_autofuse.log import get_logger, warn_once
+from tf_autofuse.log import warn_once
 from tf_autofuse.loop.sequence import on_demand
 from tf_autofuse.report.model import RECORDER, KernelEntry, TensorEntry, UnfusedEntry
-
-LOG = get_logger("pass")
-MAX_NAME = 140
-_COUNTER = itertools.count()
 
 Planned = Tuple[Cluster, KernelPlan]
 
@@ -61,28 +56,18 @@ def fuse_graph(graph: Any, context: Any, for_chip: Optional[bool] = None) -> int
         for cluster, plan in planned:
             count += _finish(graph, view, cluster, plan, built, context, alone)
     RECORDER.unfused(alone)
-    _tell_fallbacks(alone)
+    tell_fallbacks(alone)
+    if flags.current().codegen_compile_debug:
+        _keep_timeline()
     dump_stage(graph, "AutofuseOptimize_Exit")
     return count
 
 
-def _tell_fallbacks(alone: Sequence[UnfusedEntry]) -> None:
-    """A line per operator left alone; while debugging they are shown without asking for them."""
-    debugging = flags.current().codegen_compile_debug
-    for entry in alone:
-        LOG.log(
-            logging.WARNING if debugging else logging.INFO,
-            "Fallback %s reason: %s: %s (%s)",
-            entry.op_type,
-            entry.code,
-            entry.reason,
-            entry.node,
-        )
-    if debugging:
-        try:
-            trace.write()
-        except OSError as error:
-            warn_once(("trace", str(error)), "no compile timeline: %s" % error)
+def _keep_timeline() -> None:
+    try:
+        trace.write()
+    except OSError as error:
+        warn_once(("trace", str(error)), "no compile timeline: %s" % error)
 
 
 def _plan_all(
@@ -196,11 +181,11 @@ def _finish(graph, view, cluster, plan, built, context, alone) -> int:
         folder = write_bundle(plan)
         if not is_host(graph):
             complete_bundle(folder, plan.spec)
-        name = _fused_name(cluster, plan, str(next(_COUNTER)))
+        name = _fused_name(cluster, plan, next_number())
         ticket = library if plan.key in built.waiting else ""
         fused = FusedNode(name, plan.kernel_class, plan.key, plan.spec, library, folder, ticket)
         # These read the nodes, which are gone afterwards.
-        traffic = TrafficModel(view, cluster, plan.loop)
+        traffic = TrafficModel(traffic_facts(view, cluster), plan.loop)
         part = debug.begin(view, cluster, fused.name)
         replace_cluster(graph, view, cluster, fused, context)
     except OSError as error:
@@ -216,7 +201,7 @@ def _finish(graph, view, cluster, plan, built, context, alone) -> int:
         known = all(dim is not None for shape in shapes for dim in shape)
         tiling = traffic(shapes).tiling if known else ()  # type: ignore[arg-type]
         debug.end(part, plan, library, tiling, folder)
-    LOG.info("fused %s: %s", fused.name, " ".join(node.name for node in cluster.nodes))
+    tell_fused(fused.name, entry.op_names)
     return 1
 
 
@@ -231,11 +216,7 @@ def _leave(cluster: Cluster, code: str, error: Exception, alone: List[UnfusedEnt
 
 
 def _fused_name(cluster: Cluster, plan: KernelPlan, *number: str) -> str:
-    """autofused_<class>_<n>_<Op>_<Op>..., at most 140 characters; with a number of its own it is
-    unique in the process."""
-    types = [re.sub(r"\W", "", node.type) for node in cluster.nodes]
-    name = "_".join(("autofused", plan.kernel_class) + number + tuple(types))
-    return name if len(name) <= MAX_NAME else name[:MAX_NAME].rstrip("_")
+    return fused_name(plan.kernel_class, [node.type for node in cluster.nodes], *number)
 
 
 def _entry(

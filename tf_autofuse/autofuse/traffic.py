@@ -1,7 +1,7 @@
 """Bytes of global memory: of a kernel, of the operators it replaces, and the least possible."""
 from __future__ import annotations
 
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
@@ -26,6 +26,23 @@ from tf_autofuse.tiling.model import NestTiling
 from tf_autofuse.tiling.requests import bytes_read, temp_bytes
 
 
+class TrafficFacts(NamedTuple):
+    """What a count of bytes needs of a graph that is gone: the tensors that the kernel reads, what
+    its operators read and write (dtype, dims and how often), and the dims of the inputs, where a
+    number below 0 is a size that is unknown."""
+
+    refs: Tuple[TensorRef, ...]
+    edges: Tuple[Tuple[str, Tuple[int, ...], int], ...]
+    symbols: Tuple[Tuple[int, ...], ...]
+
+
+def traffic_facts(view: GraphView, cluster: Cluster) -> TrafficFacts:
+    """The facts of a cluster; to be asked for while its nodes are there."""
+    refs = cluster.lowered.inputs
+    symbols = tuple(view.infos[ref].dims or () for ref in refs)
+    return TrafficFacts(refs, tuple(_unfused_edges(view, cluster)), symbols)
+
+
 class TrafficModel:
     """Counts bytes for given input shapes.
 
@@ -37,13 +54,11 @@ class TrafficModel:
     The unfused operators read and write every tensor on the edges between them.
     """
 
-    def __init__(self, view: GraphView, cluster: Cluster, kernel: LoopKernel):
+    def __init__(self, facts: TrafficFacts, kernel: LoopKernel):
         """`kernel` is that of the cluster, or one of the same structure that lives longer."""
-        self._kernel = kernel
-        self._refs: Tuple[TensorRef, ...] = cluster.lowered.inputs
-        self._edges = _unfused_edges(view, cluster)
+        self.facts = facts
+        self.kernel = kernel
         self._known: Dict[Tuple[Tuple[int, ...], ...], Traffic] = {}
-        self._symbols = [view.infos[ref].dims or () for ref in self._refs]
 
     def __call__(self, shapes: Sequence[Sequence[int]]) -> Traffic:
         """Traffic for one shape per kernel input; counted once, a report asks again and again."""
@@ -53,20 +68,20 @@ class TrafficModel:
         return self._known[key]
 
     def _count_bytes(self, shapes: Sequence[Sequence[int]]) -> Traffic:
-        sizes = axis_sizes(self._kernel, shapes)
-        placed = {load.input: load for load in self._kernel.body
+        sizes = axis_sizes(self.kernel, shapes)
+        placed = {load.input: load for load in self.kernel.body
                   if isinstance(load, Load) and load.at}
         once = []
         for number, (param, dims, shape) in enumerate(
-                zip(self._kernel.inputs, input_dims(self._kernel), shapes)):
+                zip(self.kernel.inputs, input_dims(self.kernel), shapes)):
             count = _elements(dims, shape)
             if number in placed:
-                count = min(count, _gathered(self._kernel, placed[number], shape, sizes))
+                count = min(count, _gathered(self.kernel, placed[number], shape, sizes))
             once.append(item_bytes(param.dtype) * count)
         requested, fetched, tiling = self._reads(sizes, once)
         written = sum(
-            item_bytes(self._kernel.outputs[store.output].dtype) * _extent(store.dims, sizes)
-            for store in self._kernel.stores
+            item_bytes(self.kernel.outputs[store.output].dtype) * _extent(store.dims, sizes)
+            for store in self.kernel.stores
         )
         bound = self._least(shapes, once) + written
         unfused = self._unfused(shapes, sizes)
@@ -76,7 +91,7 @@ class TrafficModel:
         """Bytes of all inputs if no element is read twice; parts of one tensor may overlap."""
         whole: Dict[TensorRef, int] = {}
         parts: Dict[TensorRef, int] = {}
-        for ref, param, shape, size in zip(self._refs, self._kernel.inputs, shapes, once):
+        for ref, param, shape, size in zip(self.facts.refs, self.kernel.inputs, shapes, once):
             whole[ref] = item_bytes(param.dtype) * _count(shape)
             parts[ref] = parts.get(ref, 0) + size
         return sum(min(whole[ref], parts[ref]) for ref in whole)
@@ -85,9 +100,9 @@ class TrafficModel:
         self, sizes: Dict[str, int], once: List[int]
     ) -> Tuple[int, int, Tuple[str, ...]]:
         """Bytes requested and fetched, and a line for the tiling of each nest."""
-        merged, groups = merge_axes(self._kernel)
+        merged, groups = merge_axes(self.kernel)
         named = dict.fromkeys(merged.axes, 1)
-        for axis, group in zip(self._kernel.axes, groups):
+        for axis, group in zip(self.kernel.axes, groups):
             named[merged.axes[group]] *= sizes[axis]
         chip = find_platform(flags.current().soc)
         least = (sum(once), sum(once), ())
@@ -110,9 +125,9 @@ class TrafficModel:
 
     def _unfused(self, shapes, sizes: Dict[str, int]) -> int:
         known: Dict[int, int] = {}
-        for dims, shape in zip(self._symbols, shapes):
+        for dims, shape in zip(self.facts.symbols, shapes):
             known.update({dim: size for dim, size in zip(dims, shape) if dim < 0})
-        for dims, layout in zip(self._symbols, input_dims(self._kernel)):
+        for dims, layout in zip(self.facts.symbols, input_dims(self.kernel)):
             known.update(
                 {dim: _count([sizes[d.axis] for d in factors if d.axis])
                  for dim, factors in zip(dims, whole_dims(layout))
@@ -120,7 +135,7 @@ class TrafficModel:
             )
         largest = max([1] + list(sizes.values()))
         total = 0
-        for dtype, dims, times in self._edges:
+        for dtype, dims, times in self.facts.edges:
             count = 1
             for dim in dims:
                 count *= known.get(dim, largest) if dim < 0 else dim

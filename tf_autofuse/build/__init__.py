@@ -38,6 +38,7 @@ __all__ = [
     "compile_many",
     "find_toolchain",
     "forget_failures",
+    "host_identity",
     "host_kernel_path",
     "open_cache",
     "run_parallel",
@@ -218,6 +219,13 @@ def host_kernel_path(source: str) -> Tuple[str, bool]:
     key = _key_of(source, toolchain, flags, _host_folders())
     cache = _open(key)
     return os.path.join(cache.entry_dir(key), LIBRARY), cache.lookup(key) is not None
+
+
+def host_identity() -> str:
+    """Digest of what a host kernel is made of besides its source: compiler, flags, features of the
+    processor, headers. BuildError: no compiler."""
+    toolchain = find_toolchain()
+    return _key_of("", toolchain, toolchain.host_flags + toolchain.target_flags, _host_folders())
 
 
 def _is_built(source: str) -> bool:

@@ -1,5 +1,6 @@
 """Content-addressed store of built kernels, private to the user, shared by all its processes.
 
+Precompiled headers and answers of the pass lie in it as kernels do, under the same rules.
 An entry is the folder ``<root>/<key[:2]>/<key>/`` with the library, its source and ``meta.json``,
 which holds the library's digest. Entries are made under a temporary name and renamed, so a reader
 sees a whole entry or none; readers take no lock. The same folder under ``<root>/failed`` keeps the
@@ -20,7 +21,7 @@ import stat
 import tempfile
 import time
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Optional, Tuple
+from typing import Callable, Dict, Iterable, List, Optional, Tuple
 
 from .. import paths
 from ..locks import ForkLock
@@ -28,6 +29,7 @@ from ..log import get_logger, warn_once
 from .trust import why_untrusted
 
 LIBRARY, SOURCE, META = "kernel.so", "kernel.cc", "meta.json"
+ANSWER = "graph"  # begins the labels of entries that hold what a graph became, not a kernel
 LIMIT_BYTES = 1 << 30
 # A path handed to another process may not be opened yet: entries used this recently stay.
 KEEP_SECONDS = 3600.0
@@ -346,3 +348,16 @@ def headers_digest(folders: Tuple[str, ...]) -> str:
         known = (state, digest_of(*[file_digest(path) for path in files]))
         _header_digests[folders] = known
     return known[1]
+
+
+def sources_digest(folders: Iterable[str]) -> str:
+    """Digest of the Python files in and below `folders`; what has an underscore is not of them."""
+    digest = hashlib.sha256()
+    for folder in folders:
+        for where, dirs, names in os.walk(folder):
+            dirs[:] = sorted(name for name in dirs if not name.startswith("_"))
+            for name in sorted(names):
+                if name.endswith(".py"):
+                    with open(os.path.join(where, name), "rb") as file:
+                        digest.update(name.encode() + b"\0" + file.read())
+    return digest.hexdigest()

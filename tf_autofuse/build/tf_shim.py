@@ -75,9 +75,17 @@ def _digest(files: Sequence[str]) -> str:
     return total.hexdigest()[:16]
 
 
+def identity() -> str:
+    """The extension of this process: versions of TensorFlow and Python, and what it is built of."""
+    return _identity(_tensorflow().__version__, _sources())
+
+
+def _identity(version: str, files: Sequence[str]) -> str:
+    return "tf{}-{}-{}".format(version, sys.implementation.cache_tag, _digest(files))
+
+
 def _relative_path(version: str, files: Sequence[str]) -> str:
-    folder = "tf{}-{}-{}".format(version, sys.implementation.cache_tag, _digest(files))
-    return os.path.join(folder, _MODULE + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
+    return os.path.join(_identity(version, files), _MODULE + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
 
 
 def _roots() -> Tuple[str, str]:

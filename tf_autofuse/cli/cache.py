@@ -1,4 +1,7 @@
-"""``tf-autofuse cache``: what is kept on disk, and whether it is whole."""
+"""``tf-autofuse cache``: what is kept on disk, and whether it is whole.
+
+Answers of the pass, one for each graph, lie among the kernels and are looked after like them.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ from tf_autofuse.report.units import byte_text
 GOOD, DAMAGED = 0, 1
 
 _ACTIONS = {
-    "list": "kernels, the most recently used first",
-    "size": "what kernels and bundles take",
+    "list": "kernels and graphs, the most recently used first",
+    "size": "what kernels, graphs and bundles take",
     "clear": "remove all of it; it is made again when it is needed",
-    "verify": "compare every kernel with its digest; --repair removes damaged ones",
+    "verify": "compare all that is kept with its digest; --repair removes what is damaged",
 }
 _EXAMPLES = """actions:
 {}
@@ -39,7 +42,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "cache",
         help="list, measure, clear or check the kernel cache",
-        description="Looks after the folder of built kernels and of kernel bundles.",
+        description="Looks after the folder of built kernels, fused graphs and kernel bundles.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -77,22 +80,32 @@ def _list(cache: Any) -> Dict[str, Any]:
 
 
 def _size(cache: Any) -> Dict[str, Any]:
-    entries = cache.entries()
-    bundles = _bundle_folders()
+    entries, bundles = cache.entries(), _bundle_folders()
+    graphs = [entry.size for entry in entries if _is_graph(entry)]
     return {
         "folder": paths.cache_dir(),
-        "kernels": len(entries),
-        "kernel_bytes": sum(entry.size for entry in entries),
+        "kernels": len(entries) - len(graphs),
+        "kernel_bytes": sum(entry.size for entry in entries) - sum(graphs),
+        "graphs": len(graphs),
+        "graph_bytes": sum(graphs),
         "limit_bytes": cache.limit_bytes,
         "bundles": len(bundles),
         "bundle_bytes": sum(_folder_bytes(folder) for folder in bundles),
     }
 
 
+def _is_graph(entry: Any) -> bool:
+    from tf_autofuse.build.cache import ANSWER
+
+    return entry.label.startswith(ANSWER + " ")
+
+
 def _clear(cache: Any) -> Dict[str, Any]:
     bundles = _bundle_folders()
+    graphs = sum(map(_is_graph, cache.entries()))
     shutil.rmtree(os.path.join(paths.cache_dir(), "bundles"), ignore_errors=True)
-    return {"folder": paths.cache_dir(), "kernels": cache.clear(), "bundles": len(bundles)}
+    return {"folder": paths.cache_dir(), "kernels": cache.clear() - graphs, "graphs": graphs,
+            "bundles": len(bundles)}
 
 
 def _verify(cache: Any, repair: bool) -> Dict[str, Any]:
@@ -126,27 +139,29 @@ def _folder_bytes(folder: str) -> int:
 
 def _lines(action: str, result: Dict[str, Any]) -> List[str]:
     if action == "list":
-        rows = [("kernel", "size", "last used")]
+        rows = [("kernel or graph", "size", "last used")]
         for entry in result["entries"]:
             used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry["used"]))
             name = "{} {}".format(entry["key"][:16], entry["label"])
             rows.append((name, byte_text(entry["bytes"]), used))
-        return style.table(rows) + ["{} kernels in {}".format(len(rows) - 1, result["folder"])]
+        return style.table(rows) + ["{} entries in {}".format(len(rows) - 1, result["folder"])]
     if action == "size":
-        text = "{} kernels {} of at most {}, {} bundles {}, in {}"
+        text = "{} kernels {} and {} graphs {} of at most {}, {} bundles {}, in {}"
         return [text.format(
             result["kernels"], byte_text(result["kernel_bytes"]),
+            result["graphs"], byte_text(result["graph_bytes"]),
             byte_text(result["limit_bytes"]), result["bundles"],
             byte_text(result["bundle_bytes"]), result["folder"],
         )]  # fmt: skip
     if action == "clear":
-        return ["removed {kernels} kernels and {bundles} bundles from {folder}".format(**result)]
+        text = "removed {kernels} kernels, {graphs} graphs and {bundles} bundles from {folder}"
+        return [text.format(**result)]
     lines = [
         style.paint("damaged {key}: {problem}".format(**entry), "red")
         for entry in result["damaged"] + result.get("removed", [])
     ]
     removed = len(result.get("removed", ()))
-    text = "{} kernels checked, {} damaged{}".format(
+    text = "{} entries checked, {} damaged{}".format(
         result["checked"], len(lines), ", {} removed".format(removed) if removed else ""
     )
     return lines + [text]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Dict, List, Optional
 
+from tf_autofuse import log
 from tf_autofuse.errors import AutofuseError
 from tf_autofuse.ge.dump import dump_graph
 from tf_autofuse.ge.graph import Graph, GraphData
@@ -63,6 +64,8 @@ class GraphEngine:
                 detail = context.get_error_message()
                 text = "{}: {}".format(problem, detail) if detail else problem
                 raise AutofuseError(text, node=name, stage=where)
+            if context.get_error_message():  # the pass has told what it could not do
+                log.count_warning()
 
 
 def _owned(root: GraphData) -> List[GraphData]:

@@ -5,8 +5,21 @@ run, or for the static shapes when it has not run yet; None while a size is unkn
 """
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections import OrderedDict, deque
-from typing import Any, Callable, Deque, Dict, NamedTuple, Optional, Sequence, Tuple
+from typing import (
+    Any,
+    Callable,
+    Deque,
+    Dict,
+    Iterator,
+    List,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
 
 from tf_autofuse.locks import ForkLock
 
@@ -86,6 +99,13 @@ class Report(NamedTuple):
         }
 
 
+class Notes(NamedTuple):
+    """What was recorded of some work, in its order."""
+
+    kernels: List[Tuple[KernelEntry, Any]]
+    unfused: List[UnfusedEntry]
+
+
 class Recorder:
     """Collects entries of one process; safe for threads that fuse different graphs.
 
@@ -96,15 +116,34 @@ class Recorder:
         self._lock = ForkLock()
         self._kernels: Deque[Tuple[KernelEntry, Callable]] = deque(maxlen=MAX_ENTRIES)
         self._unfused: "OrderedDict[Tuple[str, str], UnfusedEntry]" = OrderedDict()
+        self._notes: Dict[int, Notes] = {}  # by thread
+
+    @contextlib.contextmanager
+    def noting(self) -> Iterator[Notes]:
+        """Note apart what this thread records meanwhile."""
+        thread, notes = threading.get_ident(), Notes([], [])
+        before = self._notes.get(thread)
+        self._notes[thread] = notes
+        try:
+            yield notes
+        finally:
+            self._notes.pop(thread)
+            if before is not None:
+                self._notes[thread] = before
+
+    def _noted(self) -> Notes:
+        return self._notes.get(threading.get_ident()) or Notes([], [])
 
     def fused(self, entry: KernelEntry, traffic: Callable) -> None:
         """Add a kernel; `traffic(input shapes) -> Traffic` counts its bytes."""
         with self._lock:
             self._kernels.append((entry, traffic))
+            self._noted().kernels.append((entry, traffic))
 
     def unfused(self, entries: Sequence[UnfusedEntry]) -> None:
         """Add operators left alone; of a graph that is fused again the first reason stays."""
         with self._lock:
+            self._noted().unfused.extend(entries)
             for entry in entries:
                 self._unfused.setdefault((entry.node, entry.op_type), entry)
             while len(self._unfused) > MAX_ENTRIES:

@@ -1,26 +1,26 @@
 """What TensorFlow's graph optimizer calls: GraphDef in, fused GraphDef out, never an error.
 
 TensorFlow optimizes one graph several times and asks again for graphs that are already fused, so
-answers are remembered by content.
+answers are remembered by content; `kept` has those of other processes.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import hashlib
 from collections import OrderedDict
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
-
-from tensorflow.core.framework import node_def_pb2
+from typing import Any, Dict, Iterator, Optional
 
 from tf_autofuse import flags, log
+from tf_autofuse.autofuse import on_disk
 from tf_autofuse.errors import AutofuseError, BuildError
-from tf_autofuse.frontend.tensorflow import one_kernel, op_types, wire
+from tf_autofuse.frontend.tensorflow import kept, one_kernel, op_types, wire
+from tf_autofuse.frontend.tensorflow.asked import Asked
 from tf_autofuse.frontend.tensorflow.choice import PLAIN_PREFIX
 from tf_autofuse.frontend.tensorflow.exporter import export_graph
 from tf_autofuse.frontend.tensorflow.importer import STAGE as IMPORT_STAGE
 from tf_autofuse.frontend.tensorflow.importer import import_graph
+from tf_autofuse.frontend.tensorflow.kept import Answer, Fused
 from tf_autofuse.ge.engine import GraphEngine
 from tf_autofuse.locks import ForkLock
 from tf_autofuse.ops import OPS, VIEW
@@ -31,20 +31,6 @@ _REMEMBERED = 64  # answers kept; one is about as large as its graph
 _REMEMBERED_BYTES = 256 << 20  # of all answers, the last one always being kept
 
 _lock = ForkLock(reentrant=True)
-
-
-class Fused(NamedTuple):
-    """A fused graph: its nodes, and a library field with the functions it has beyond its own."""
-
-    nodes: List[bytes]
-    functions: bytes
-
-    def size(self) -> int:
-        """Bytes of the graph."""
-        return sum(map(len, self.nodes)) + len(self.functions)
-
-
-Answer = Union[None, Fused, Exception]  # None: the graph stays; Exception: it failed
 _answers: "OrderedDict[bytes, Answer]" = OrderedDict()
 
 
@@ -58,7 +44,7 @@ def optimize(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
         return None
     with _lock:  # one graph at a time: kernels are numbered, and building uses all cores anyway
         try:
-            with tf_op.interruptible():
+            with tf_op.interruptible(), _no_garbage_collection():
                 return _answer(graph_def, info)
         except Exception as error:  # nothing may reach the model
             record_failure(error, str(info.get("id", "")))
@@ -66,9 +52,10 @@ def optimize(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
 
 
 def forget() -> None:
-    """Forget all answers, so that every graph is fused anew."""
+    """Forget all answers and ask the disk for none from now on: every graph is fused anew."""
     with _lock:
         _answers.clear()
+        on_disk.stop()
 
 
 def record_failure(error: Exception, graph: str = "") -> None:
@@ -91,23 +78,22 @@ def _code(error: Exception) -> str:
 
 
 def _answer(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
-    nodes, rest, _ = wire.split(graph_def)
-    name = str(info.get("id", ""))
-    if name.startswith(PLAIN_PREFIX):
+    asked = Asked(graph_def, info)
+    if asked.name.startswith(PLAIN_PREFIX):
         return None
-    if not any(wire.node_op(node) in _FUSIBLE for node in nodes):
-        one_kernel.consider(name, nodes)
+    if not any(wire.node_op(node) in _FUSIBLE for node in asked.nodes):
+        one_kernel.consider(asked.name, asked.nodes)
         return None
-    key = _digest(nodes, info)
+    key = asked.digest()
     if key not in _answers:
-        _answers[key] = _fuse_or_error(graph_def, info)
+        _answers[key] = _find_or_fuse(asked)
         _forget_oldest()
     _answers.move_to_end(key)
     fused = _answers[key]
     if isinstance(fused, Exception):
         raise _without_frames(fused)
-    one_kernel.consider(name, nodes if fused is None else fused.nodes)
-    return None if fused is None else wire.join(fused.nodes, rest + fused.functions)
+    one_kernel.consider(asked.name, asked.nodes if fused is None else fused.nodes)
+    return None if fused is None else wire.join(fused.nodes, asked.rest + fused.functions)
 
 
 def _forget_oldest() -> None:
@@ -115,6 +101,21 @@ def _forget_oldest() -> None:
     while len(_answers) > 1 and (len(_answers) > _REMEMBERED or total > _REMEMBERED_BYTES):
         _, oldest = _answers.popitem(last=False)
         total -= oldest.size() if isinstance(oldest, Fused) else 0
+
+
+def _find_or_fuse(asked: Asked) -> Answer:
+    """The answer of another process, or of the pass, which is then kept for others: unless it
+    failed or warned, so that the next process tries, and warns, again."""
+    place = kept.place_of(asked)
+    found = place.find() if place is not None else None
+    if found is not None:
+        return found.answer
+    warned = log.warnings_of_thread()
+    with RECORDER.noting() as notes:
+        answer = _fuse_or_error(asked.graph_def, asked.info)
+    if place is not None and log.warnings_of_thread() == warned:
+        place.keep(answer, notes)
+    return answer
 
 
 def _fuse_or_error(graph_def: bytes, info: Dict[str, Any]) -> Answer:
@@ -137,11 +138,10 @@ def _without_frames(error: Exception) -> Exception:
 
 def _fuse(graph_def: bytes, info: Dict[str, Any]) -> Optional[Fused]:
     """The fused graph; None when nothing changed."""
-    with _no_garbage_collection():
-        graph, record = import_graph(graph_def, info)
-        graph = GraphEngine().run(graph)
-        fused = export_graph(graph, record)
-        graph.dissolve()
+    graph, record = import_graph(graph_def, info)
+    graph = GraphEngine().run(graph)
+    fused = export_graph(graph, record)
+    graph.dissolve()
     if fused == graph_def:
         return None
     nodes, rest, _ = wire.split(fused)
@@ -158,17 +158,6 @@ def _no_garbage_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _digest(nodes: List[bytes], info: Dict[str, Any]) -> bytes:
-    """Equal for equal nodes: the order of attributes in the bytes changes from call to call."""
-    digest = hashlib.blake2b(digest_size=16)
-    for node in nodes:
-        parsed = node_def_pb2.NodeDef.FromString(node)
-        digest.update(parsed.SerializeToString(deterministic=True))
-    names = [sorted(info.get(part) or ()) for part in ("fetch", "feed", "preserve")]
-    digest.update(repr((names, sorted(flags.current().to_dict().items()))).encode("utf-8"))
-    return digest.digest()
 
 
 _FUSIBLE = frozenset(

@@ -19,13 +19,17 @@ class Signatures:
 
     def output_types(self, node_def: Any) -> List[int]:
         """TF DataType number of every output; [] for an unknown operator or one without outputs."""
-        op_def = _registered(node_def.op) or self._function(node_def.op)
+        op_def = self.definition(node_def.op)
         if op_def is None:
             return []
         types: List[int] = []
         for arg in op_def.output_arg:
             types.extend(_arg_types(arg, node_def.attr))
         return types
+
+    def definition(self, op: str) -> Any:
+        """The OpDef of an operator or the signature of a function; None for an unknown one."""
+        return _registered(op) or self._function(op)
 
     def _function(self, name: str) -> Any:
         if self._functions is None:  # parsed only when a node is no registered operator
