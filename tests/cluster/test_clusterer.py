@@ -14,6 +14,12 @@ def scalar(value):
     return Tensor.from_numpy(np.asarray(value, "f4"), DataType.DT_FLOAT)
 
 
+def constant(net, *values):
+    array = np.asarray(values, "i4")
+    return net("Const", dims=array.shape, dtype=DataType.DT_INT32,
+               attrs={"value": Tensor.from_numpy(array, DataType.DT_INT32)})
+
+
 def clusters(net, *outputs):
     """Operator types of every cluster, and the reason code of every operator left alone."""
     view = GraphView(net.graph(*outputs))
@@ -275,21 +281,56 @@ def test_reductions_over_different_axes_share_a_kernel_when_that_reads_no_more()
     assert sum("ReduceSumD" in types for types in names) == 1
 
 
-@pytest.mark.parametrize("row", [(), (8,)])
-def test_a_long_chain_with_many_inputs_is_one_cluster(row, monkeypatch):
-    """And the cluster is lowered a few times, not once for every operator."""
+@pytest.fixture
+def lowerings(monkeypatch):
+    """One item for every cluster that was lowered."""
     from tf_autofuse.cluster import lowering
 
     calls = []
     original = lowering.lower
     monkeypatch.setattr(lowering, "lower", lambda *args: calls.append(1) or original(*args))
+    return calls
+
+
+@pytest.mark.parametrize("row", [(), (8,)])
+def test_a_long_chain_with_many_inputs_is_one_cluster(row, lowerings):
+    """And the cluster is lowered a few times, not once for every operator."""
     net = Net(4, 8)
     inputs = [net.data(*row) for _ in range(40)]
     chain = net("Neg", net.data())
     for number in range(300):
         chain = net("Add", chain, inputs[number % 40]) if number % 2 else net("Tanh", chain)
     (types,) = clusters(net, chain)[0]
-    assert len(types) == 301 and len(calls) < 10
+    assert len(types) == 301 and len(lowerings) < 10
+
+
+def test_a_long_chain_behind_a_reduction_is_lowered_a_few_times(lowerings):
+    """Whatever lies before it: reductions, tensors with equal dims, broadcasts."""
+    net = Net(8, 8)
+    chain = net("ReduceSumD", net("Exp", net.data()), attrs={"axes": [0]}, dims=(8,))
+    for _ in range(40):
+        chain = net("Add", net("Mul", chain, net.data(8), dims=(8,)), net.data(1), dims=(8,))
+    chain = net("BroadcastTo", chain, net.data(2))
+    for _ in range(40):
+        chain = net("Add", net("Mul", net.data(), chain), net.data(8))
+    (types,) = clusters(net, chain)[0]
+    assert len(types) == 163 and len(lowerings) < 15
+
+
+def test_an_operator_that_meets_its_producers_twice_is_lowered_with_them():
+    net = Net(4, 4)
+    x = net.data()
+    turned = net("Abs", net("Transpose", net("Neg", x), constant(net, 1, 0)))
+    names, codes = clusters(net, net("Mul", net("Sub", turned, net.data(1)), x))
+    assert names == [["Neg", "Transpose", "Abs", "Sub"]]
+    assert set(codes.values()) == {"AXES_CONFLICT"}
+
+
+def test_a_costly_operator_does_not_follow_a_broadcast():
+    net = Net(4, 8, 2)
+    spread = net("Neg", net("BroadcastTo", net.data(8, 2), net.data(3)))
+    names, codes = clusters(net, net("Exp", net("Abs", spread)))
+    assert names == [["BroadcastTo", "Neg", "Abs"]] and set(codes.values()) == {"RECOMPUTE"}
 
 
 def test_reductions_of_one_tensor_are_siblings_whatever_their_axes():

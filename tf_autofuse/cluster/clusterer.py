@@ -11,22 +11,21 @@ from __future__ import annotations
 import itertools
 from typing import Dict, List, Sequence, Set, Tuple
 
+from tf_autofuse.cluster.follow import Followers
 from tf_autofuse.cluster.fusible import SILENT_TYPES, judge, saves_work
 from tf_autofuse.cluster.groups import GroupGraph
 from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, Candidate, LoweringMemo, outputs_of
 from tf_autofuse.cluster.order import CONTROL_FLOW_TYPES, contexts, places
 from tf_autofuse.cluster.reasons import FuseDecision
-from tf_autofuse.cluster.recompute import Graph, is_cheap, recompute
+from tf_autofuse.cluster.recompute import Graph, recompute
 from tf_autofuse.cluster.result import Cluster, Clustering
 from tf_autofuse.cluster.symbols import refine
 from tf_autofuse.cluster.told import is_size, told_shapes
 from tf_autofuse.cluster.view import SETTING_ATTRS, GraphView, ViewNode, read_attr
-from tf_autofuse.cluster.views import has_equal_dims, without_last_views
+from tf_autofuse.cluster.views import without_last_views
 from tf_autofuse.errors import Unsupported
-from tf_autofuse.loop.ops import item_bytes
 from tf_autofuse.loop.source import Operator, TensorRef
-from tf_autofuse.loop.views import VIEW_RULES
-from tf_autofuse.ops import ALIGNED_RULES, MOVE, OPS, REDUCE, VIEW
+from tf_autofuse.ops import MOVE, OPS, REDUCE, VIEW
 
 MOST_BETWEEN = 200
 """Groups looked at for a way to join what lies between two groups; bounds the time it takes."""
@@ -51,9 +50,9 @@ class _Clusterer:
         self._members: Dict[int, List[int]] = {}
         self._settings: Dict[int, tuple] = {}
         self._operators: Dict[int, Operator] = {}
-        self._delicate: Dict[int, bool] = {}
-        self._aligned: Dict[int, bool] = {}
+        self._followers = Followers(view, self._operators, self._group, self._members)
         self._memo = LoweringMemo(view.infos)
+        self._kernels: Dict[int, bool] = {}  # whether a lone operator is one
         self._groups = GroupGraph(
             self._order, {index: list(set(view.successors(index))) for index in self._order}
         )
@@ -88,13 +87,7 @@ class _Clusterer:
             self._leave(node.index, decision)
             return
         operator = self._operators[node.index] = self._view.operator(node)
-        info = OPS[node.type]
-        moves = info.kind == MOVE or info.lower in VIEW_RULES
-        self._delicate[node.index] = moves or any(
-            has_equal_dims(self._view.infos[ref].dims)
-            for ref in operator.inputs + ((node.name, 0),)
-        )
-        self._aligned[node.index] = OPS[node.type].lower.partition(":")[0] in ALIGNED_RULES
+        self._followers.start(node, operator)
         self._settings[node.index] = tuple(
             str(read_attr(node.handle, key)) for key in SETTING_ATTRS
         )
@@ -224,8 +217,9 @@ class _Clusterer:
             return decision
         pair = (self._group[producer], self._group[consumer])
         if self._groups.gap(*pair) is not None:
-            follows = self._follows(pair[0], pair[1], consumer) and self._lowers(pair[1])
-            if follows or self._leads(producer, pair[1]):
+            follows = self._followers.follows(pair[0], pair[1], consumer)
+            if follows and all(map(self._is_kernel, pair)) or (
+                    self._followers.leads(producer, pair[1])):
                 self._merge(pair)
                 return FuseDecision.yes()
             return self._join_if_cheap(producer, consumer, pair)
@@ -266,52 +260,16 @@ class _Clusterer:
                              (i for group in union for i in self._members[group]))
             for reader in readers for port in range(len(node.outputs)))
 
-    def _follows(self, first: int, second: int, consumer: int) -> bool:
-        """True for a lone operator that walks just what its producer's group walks: then the
-        result is as large as the output it reads, and lowering would find nothing to refuse.
-
-        Either its operands and its result have the same dims, no tensor of the group has two dims
-        of one size, and none is a broadcast or a reshape, so that the axes can be unified in one
-        way only. Or all operators align dims from the right, and an operand of another shape comes
-        from outside.
-        """
-        operator = self._operators[consumer]
-        if len(self._members[second]) > 1 or OPS[operator.type].kind == REDUCE:
-            return False
-        infos = self._view.infos
-        dims = infos[(operator.name, 0)].dims
-        others = [ref for ref in operator.inputs if infos[ref].dims != dims]
-        if not others:
-            return not (self._delicate[first] or self._delicate[second])
-        outside = all(
-            self._group.get(self._view.index[ref[0]]) != first
-            and min(infos[ref].dims or (0,)) >= 0 for ref in others)
-        static = dims is not None and min(dims or (0,)) >= 0
-        reads = any(self._group.get(self._view.index[ref[0]]) == first for ref in operator.inputs)
-        return outside and static and reads and self._aligned[first] and self._aligned[second]
-
-    def _lowers(self, group: int) -> bool:
-        try:
-            return bool(self._candidate(self._members[group]))
-        except Unsupported:
-            return False
-
-    def _leads(self, producer: int, second: int) -> bool:
-        """True for a lone cheap operator on one tensor, of whose result a joined group is the only
-        reader: it can read that tensor instead, and lowering would find nothing to refuse."""
-        operator, node = self._operators[producer], self._view.nodes[producer]
-        infos = self._view.infos
-        result = infos[(operator.name, 0)]
-        reads = [infos[ref] for ref in operator.inputs if infos[ref].const is None]
-        return (
-            len(self._members[self._group[producer]]) == 1 < len(self._members[second])
-            and is_cheap(operator.type) and self._aligned[producer]
-            and not (self._delicate[producer] or self._delicate[second])
-            and len(node.consumers[0]) == 1 and not node.controls_out
-            and [info.dims for info in reads] == [result.dims]
-            and item_bytes(reads[0].dtype) <= item_bytes(result.dtype)
-            and all(not infos[ref].dims for ref in operator.inputs if infos[ref].const is not None)
-        )
+    def _is_kernel(self, group: int) -> bool:
+        """Whether a group is a kernel by itself, as those are that were joined."""
+        if len(self._members[group]) > 1:
+            return True
+        if group not in self._kernels:
+            try:
+                self._kernels[group] = bool(self._candidate(self._members[group]))
+            except Unsupported:
+                self._kernels[group] = False
+        return self._kernels[group]
 
     def _extra_bytes(self, groups: Sequence[int]) -> int:
         """Bytes that the joined groups move beyond what they move apart; negative: fewer."""
@@ -350,8 +308,7 @@ class _Clusterer:
             for index in self._members.pop(gone):
                 self._group[index] = group
             self._members[group] = members
-            self._delicate[group] |= self._delicate.pop(gone)
-            self._aligned[group] &= self._aligned.pop(gone)
+            self._followers.merge(group, gone)
             kept = group
 
     # ---- result ----------------------------------------------------------------------------
