@@ -59,8 +59,9 @@ def test_equal_structures_are_lowered_once(lowered):
 
 @pytest.mark.parametrize(
     "other",
-    [{"kind": "Log"}, {"dims": (8, 4)}, {"dims": (4, -7)}, {"const": -2.0}],
-    ids=["type", "dims", "symbol", "const"],
+    [{"kind": "Log"}, {"dims": (4, 4)}, {"dims": (4, 1)}, {"dims": (4, 0)}, {"dims": (4, -7)},
+     {"const": -2.0}],
+    ids=["type", "equal", "one", "none", "symbol", "const"],
 )
 def test_other_structures_are_lowered_again(lowered, other):
     first, second = chain("a/"), chain("b/", **other)
@@ -68,6 +69,57 @@ def test_other_structures_are_lowered_again(lowered, other):
     memo.candidate(*first[:2])
     memo.candidate(*second[:2])
     assert len(lowered) == 2
+
+
+def reductions(tag, dims, types):
+    """Reductions of all rows, and then of what is left, by two types."""
+    names = [tag + part for part in ("x", "rows", "all")]
+    shapes = [dims, dims[:1], ()]
+    operators = [
+        Operator(name, kind, ((before, 0),), {"dst_dtype": "float32"}, axes, shape)
+        for name, before, kind, axes, shape in
+        zip(names[1:], names, types, ((1,), (0,)), shapes[1:])]
+    infos = {(name, 0): TensorInfo("float32", shape) for name, shape in zip(names, shapes)}
+    return operators, [(names[2], 0)], infos
+
+
+def reshaped(tag, dims, wanted):
+    """Exp(reshape(x))."""
+    names = [tag + part for part in ("x", "view", "exp")]
+    attrs = {"dst_dtype": "float32"}
+    operators = [Operator(names[1], "Reshape", ((names[0], 0),), attrs, None, wanted),
+                 Operator(names[2], "Exp", ((names[1], 0),), attrs, None, wanted)]
+    infos = {(name, 0): TensorInfo("float32", shape)
+             for name, shape in zip(names, (dims, wanted, wanted))}
+    return operators, [(names[2], 0)], infos
+
+
+@pytest.mark.parametrize("first, second", [
+    (chain("a/"), chain("b/", dims=(8, 6))),
+    (chain("a/", dims=(-5, 8)), chain("b/", dims=(-6, 9))),
+    (reductions("a/", (4, 8), ("ReduceSum", "ReduceSum")),
+     reductions("b/", (6, 5), ("ReduceSum", "ReduceSum"))),
+    (reshaped("a/", (4, 1, 8), (4, 8)), reshaped("b/", (6, 1, 5), (6, 5))),
+], ids=["chain", "symbol", "reductions", "reshape"])
+def test_a_structure_is_lowered_once_for_all_sizes(lowered, first, second):
+    memo = memo_of(first, second)
+    assert memo.candidate(*first[:2]) != memo.candidate(*second[:2])
+    kernel = memo.lower(*second[:2])
+    assert len(lowered) == 1
+    assert kernel == lowering.lower_legal(*second)
+
+
+@pytest.mark.parametrize("first, second", [
+    (reductions("a/", (4, 8), ("ReduceMean", "ReduceSum")),
+     reductions("b/", (6, 5), ("ReduceMean", "ReduceSum"))),
+    (reshaped("a/", (4, 8), (8, 4)), reshaped("b/", (6, 12), (12, 6))),
+], ids=["factor", "cut"])
+def test_what_depends_on_sizes_is_lowered_for_each(lowered, first, second):
+    memo = memo_of(first, second)
+    memo.candidate(*first[:2])
+    kernel = memo.lower(*second[:2])
+    assert len(lowered) == 2
+    assert kernel == lowering.lower_legal(*second)
 
 
 def test_symbols_are_compared_by_place(lowered):

@@ -3,13 +3,28 @@
 A network repeats its blocks, and so do the clusters that the clusterer tries. Two clusters with the
 same operators, shapes and edges lower to the same kernel, or are refused in the same words, but for
 the names of their nodes. So lowering works on placeholders, and names are put in afterwards.
+
+Most lowering asks of sizes only which are equal, and which are 1. What it gives then serves all
+clusters that are alike in this, with their own sizes in the place of those it was lowered with.
 """
 from __future__ import annotations
 
 import re
 from array import array
 from dataclasses import replace
-from typing import Dict, Hashable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from itertools import chain
+from typing import (
+    Dict,
+    Hashable,
+    Iterable,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    TypeVar,
+)
 
 from tf_autofuse import interrupts
 from tf_autofuse.cluster.legal import check
@@ -17,6 +32,7 @@ from tf_autofuse.cluster.told import is_size, told_shapes
 from tf_autofuse.cluster.view import GraphView, ViewNode
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.kernel.moved import moved_bytes
+from tf_autofuse.kernel.nest import Nest
 from tf_autofuse.loop.ir import LoopKernel
 from tf_autofuse.loop.lower import LoweredKernel, lower
 from tf_autofuse.loop.source import Dims, Operator, TensorInfo, TensorRef
@@ -24,6 +40,8 @@ from tf_autofuse.ops import OPS
 
 UNKNOWN_SIZE = 1024
 """What a size of run time counts where bytes are compared."""
+
+Word = TypeVar("Word", str, int)
 
 _PLACEHOLDER = re.compile("\0([0-9]+)\0")
 
@@ -69,32 +87,60 @@ class Candidate(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What became of a structure, with placeholders for names."""
+    """What became of a structure of some sizes, with placeholders for names."""
 
     lowered: Optional[LoweredKernel]
     candidate: Candidate
     refusal: Optional[Unsupported]
 
 
+class _Template(NamedTuple):
+    """What a structure lowers to where its signature has the sizes `sizes`; `legal` is what
+    `cluster.legal` makes of it, the kernel in stages and its nests."""
+
+    lowered: LoweredKernel
+    legal: Tuple[LoopKernel, Tuple[Nest, ...]]
+    sizes: Tuple[int, ...]
+
+    def of(self, sizes: Tuple[int, ...]) -> _Known:
+        """The same with other sizes, of which those are equal that are equal here."""
+        own = dict(zip(self.sizes, sizes))
+        kernel = self.lowered.kernel
+        if kernel.fixed:
+            fixed = tuple((axis, own.get(size, size)) for axis, size in kernel.fixed)
+            kernel = replace(kernel, fixed=fixed)
+        lowered = self.lowered._replace(
+            kernel=kernel, sizes=tuple(own.get(size, size) for size in self.lowered.sizes))
+        counted = [size if size >= 0 else UNKNOWN_SIZE for size in lowered.sizes]
+        moved = moved_bytes(*self.legal, dict(zip(kernel.axes, counted)))
+        return _Known(lowered, Candidate(len(self.legal[1]), moved), None)
+
+
 class Lowering(NamedTuple):
     """A cluster that is one kernel; its names are put in when they are asked for."""
 
     candidate: Candidate
-    kernel: LoopKernel  # origins are placeholders
-    inputs: Tuple[TensorRef, ...]
-    outputs: Tuple[TensorRef, ...]
-    sizes: Tuple[int, ...]
+    lowered: LoweredKernel  # under placeholders, but for the outputs
     signature: "_Signature"
+
+    @property
+    def kernel(self) -> LoopKernel:
+        """The kernel; the origins of its values are placeholders."""
+        return self.lowered.kernel
+
+    @property
+    def outputs(self) -> Tuple[TensorRef, ...]:
+        """The outside tensor of each output."""
+        return self.lowered.outputs
 
     def named(self) -> LoweredKernel:
         """The kernel of the operators, as `lower_legal` gives it."""
         named = self.signature.named
         body = tuple(replace(value, origin=named(value.origin)) for value in self.kernel.body)
-        return LoweredKernel(
-            replace(self.kernel, body=body),
-            tuple((named(name), port) for name, port in self.inputs),
-            self.outputs,
-            tuple(self.signature.symbol(size) for size in self.sizes),
+        return self.lowered._replace(
+            kernel=replace(self.kernel, body=body),
+            inputs=tuple((named(name), port) for name, port in self.lowered.inputs),
+            sizes=tuple(self.signature.symbol(size) for size in self.lowered.sizes),
         )
 
 
@@ -103,7 +149,8 @@ class LoweringMemo:
 
     def __init__(self, infos: Mapping[TensorRef, TensorInfo]):
         self._facts = _Facts(infos)
-        self._known: Dict[bytes, _Known] = {}
+        self._known: Dict[Tuple[bytes, Tuple[int, ...]], _Known] = {}
+        self._templates: Dict[bytes, _Template] = {}  # those for all sizes
 
     def candidate(
         self, operators: Sequence[Operator], outputs: Sequence[TensorRef]
@@ -120,117 +167,128 @@ class LoweringMemo:
     def find(self, operators: Sequence[Operator], outputs: Sequence[TensorRef]) -> Lowering:
         """The operators (topological order) as one kernel; Unsupported when they cannot be one."""
         signature = _Signature(self._facts, operators, outputs)
-        known = self._known.get(signature.key)
+        key = (signature.key, signature.sizes)
+        known = self._known.get(key)
         if known is None:
-            known = self._known[signature.key] = _lower(signature, operators, outputs)
+            known = self._known[key] = self._new(signature, operators, outputs)
         if known.lowered is None:
             said = known.refusal
             assert said is not None
             text, node = signature.named(said.message), signature.named(said.node)
             raise Unsupported(text, node=node, stage=said.stage, code=said.code)
-        kernel, inputs, _, sizes = known.lowered
-        return Lowering(known.candidate, kernel, inputs, tuple(outputs), sizes, signature)
+        lowered = known.lowered._replace(outputs=tuple(outputs))
+        return Lowering(known.candidate, lowered, signature)
+
+    def _new(
+        self, signature: "_Signature", operators: Sequence[Operator], outputs: Sequence[TensorRef]
+    ) -> _Known:
+        template = self._templates.get(signature.key)
+        if template is None:
+            try:
+                template = _lower(signature, operators, outputs)
+            except Unsupported as said:
+                # Anew: its traceback would keep all that was lowered so far.
+                refusal = Unsupported(said.message, node=said.node, stage=said.stage,
+                                      code=said.code)
+                return _Known(None, Candidate(0, 0), refusal)
+            if not template.lowered.measured:
+                self._templates[signature.key] = template
+        return template.of(signature.sizes)
 
 
 def _lower(
     signature: "_Signature", operators: Sequence[Operator], outputs: Sequence[TensorRef]
-) -> _Known:
+) -> _Template:
     ends = [signature.tensor(ref) for ref in outputs]
-    try:
-        lowered = lower(signature.operators(operators), ends, signature.infos())
-        kernel, nests = check(lowered.kernel)
-    except Unsupported as said:
-        # Anew: its traceback would keep all that was lowered so far.
-        refusal = Unsupported(said.message, node=said.node, stage=said.stage, code=said.code)
-        return _Known(None, Candidate(0, 0), refusal)
-    sizes = [size if size >= 0 else UNKNOWN_SIZE for size in lowered.sizes]
-    named = dict(zip(lowered.kernel.axes, sizes))
-    moved = moved_bytes(kernel, nests, named)
-    return _Known(lowered, Candidate(len(nests), moved), None)
+    lowered = lower(signature.operators(operators), ends, signature.infos(operators))
+    return _Template(lowered, check(lowered.kernel), signature.sizes)
 
 
 class _Facts:
-    """Numbers for what operators and tensors are, equal ones for what lowers alike; and their
-    sizes that are symbols, which only the cluster can number."""
+    """What operators and tensors are, as numbers that are equal for what lowers alike, and what
+    only a cluster can number: names of nodes, and sizes but for 0 and 1."""
 
     def __init__(self, infos: Mapping[TensorRef, TensorInfo]):
         self.infos = infos
         self._numbers: Dict[Hashable, int] = {}
-        self._operators: Dict[str, Tuple[int, Dims]] = {}
-        self._tensors: Dict[TensorRef, Tuple[int, Dims]] = {}
+        self._operators: Dict[str, _Fact] = {}
+        self._tensors: Dict[TensorRef, _Fact] = {}
 
-    def operator(self, operator: Operator) -> Tuple[int, Dims]:
-        """Number and symbols of an operator but for its name and inputs."""
+    def operator(self, operator: Operator) -> "_Fact":
+        """An operator with its inputs."""
         known = self._operators.get(operator.name)
         if known is None:
             attrs = repr((sorted(operator.attrs.items()), operator.axes,
                           sorted(operator.params.items()), operator.outputs))
-            facts = (operator.type, attrs, len(operator.inputs))
-            known = self._operators[operator.name] = self._numbered(facts, operator.out_dims)
+            names = [name for name, _ in operator.inputs] + [operator.name]
+            inputs = [self._tensor(ref) for ref in operator.inputs]
+            shapes = [dims for ref in operator.inputs for dims in self._shapes(ref)]
+            shapes.append(operator.out_dims)
+            known = self._fact((operator.type, attrs) + tuple(inputs), names, shapes)
+            self._operators[operator.name] = known
         return known
 
-    def tensor(self, ref: TensorRef) -> Tuple[int, Dims]:
-        """Number and symbols of a tensor but for its name."""
+    def tensor(self, ref: TensorRef) -> "_Fact":
+        """A tensor that is an output."""
         known = self._tensors.get(ref)
         if known is None:
-            info = self.infos[ref]
-            # repr keeps 0.0 and -0.0, and 1 and True, apart.
-            const = "" if info.const is None else repr(info.const)
-            factor, counted = info.count or (0, ())
-            number, symbols = self._numbered((info.dtype, const, factor), info.dims)
-            known = self._tensors[ref] = (number, symbols + counted)
+            known = self._fact(self._tensor(ref), ref[:1], self._shapes(ref))
+            self._tensors[ref] = known
         return known
 
-    def _numbered(self, facts: Tuple, dims: Optional[Dims]) -> Tuple[int, Dims]:
-        symbols = tuple(dim for dim in dims or () if dim < 0)
-        places = dims and tuple(max(dim, -1) for dim in dims)
-        number = self._numbers.setdefault(facts + (places,), len(self._numbers))
-        return number, symbols
+    def _tensor(self, ref: TensorRef) -> Tuple:
+        info = self.infos[ref]
+        # repr keeps 0.0 and -0.0, and 1 and True, apart.
+        const = "" if info.const is None else repr(info.const)
+        return (ref[1], info.dtype, const, info.count and info.count[0])
+
+    def _shapes(self, ref: TensorRef) -> List[Optional[Dims]]:
+        info = self.infos[ref]
+        return [info.dims, info.count and info.count[1]]
+
+    def _fact(
+        self, facts: Tuple, names: Sequence[str], shapes: Sequence[Optional[Dims]]
+    ) -> "_Fact":
+        sizes: Dict[int, int] = {}
+
+        def place(size: int) -> Tuple[int, int]:
+            if size in (0, 1):
+                return size, 0
+            return -1 if size < 0 else 2, sizes.setdefault(size, len(sizes))
+
+        places = tuple(None if dims is None else tuple(map(place, dims)) for dims in shapes)
+        number = self._numbers.setdefault((facts, places), len(self._numbers))
+        return _Fact(number, tuple(names), tuple(sizes))
+
+
+class _Fact(NamedTuple):
+    """See `_Facts`."""
+
+    number: int
+    names: Tuple[str, ...]
+    sizes: Tuple[int, ...]
 
 
 class _Signature:
-    """A cluster with its nodes and symbolic sizes numbered in the order in which they are met.
+    """A cluster with its nodes and sizes numbered in the order in which they are met.
 
-    `key` is equal for clusters of one structure: for every operator its facts; its inputs by
-    number, with node, port, facts and sizes where the number is new; its own node and sizes; in the
-    end the outputs, like inputs.
+    `key` is equal for clusters of one structure, where sizes count as names do. `sizes` are those
+    that were numbered; -1 for a symbol.
     """
 
     def __init__(
         self, facts: _Facts, operators: Sequence[Operator], outputs: Sequence[TensorRef]
     ):
         self._infos = facts.infos
+        found = [facts.operator(operator) for operator in operators]
+        found += [facts.tensor(ref) for ref in outputs]
         self._names: Dict[str, int] = {}
-        self._refs: Dict[TensorRef, int] = {}
-        self._symbols: Dict[int, int] = {}
-        parts = array("q")
-        for operator in operators:
-            number, symbols = facts.operator(operator)
-            parts.append(number)
-            self._add_tensors(facts, operator.inputs, parts)
-            parts.append(self._names.setdefault(operator.name, len(self._names)))
-            self._add_symbols(symbols, parts)
-        self._add_tensors(facts, outputs, parts)
-        self.key = parts.tobytes()
-        self._named = list(self._names)
-
-    def _add_tensors(self, facts: _Facts, refs: Sequence[TensorRef], parts: "array[int]") -> None:
-        for ref in refs:
-            known = self._refs.get(ref)
-            if known is not None:
-                parts.append(known)
-                continue
-            number, symbols = facts.tensor(ref)
-            parts.append(len(self._refs))
-            parts.append(self._names.setdefault(ref[0], len(self._names)))
-            parts.append(ref[1])
-            parts.append(number)
-            self._refs[ref] = len(self._refs)
-            self._add_symbols(symbols, parts)
-
-    def _add_symbols(self, symbols: Dims, parts: "array[int]") -> None:
-        for symbol in symbols:
-            parts.append(self._symbols.setdefault(symbol, len(self._symbols)))
+        self._sizes: Dict[int, int] = {}
+        parts = [len(found)] + [fact.number for fact in found]
+        parts += _places(self._names, [fact.names for fact in found])
+        parts += _places(self._sizes, [fact.sizes for fact in found])
+        self.key = array("q", parts).tobytes()
+        self.sizes = tuple([max(size, -1) for size in self._sizes])
 
     # ---- under placeholders ----------------------------------------------------------------
 
@@ -238,13 +296,14 @@ class _Signature:
         """The placeholder of a tensor."""
         return (self._name(ref[0]), ref[1])
 
-    def infos(self) -> Dict[TensorRef, TensorInfo]:
-        """The facts of all tensors."""
+    def infos(self, operators: Sequence[Operator]) -> Dict[TensorRef, TensorInfo]:
+        """The facts of all tensors that are read."""
         found = {}
-        for ref in self._refs:
+        for ref in {ref: None for operator in operators for ref in operator.inputs}:
             info = self._infos[ref]
             count = info.count and (info.count[0], self._dims(info.count[1]) or ())
-            found[self.tensor(ref)] = replace(info, dims=self._dims(info.dims), count=count)
+            found[self.tensor(ref)] = TensorInfo(
+                info.dtype, self._dims(info.dims), info.const, count)
         return found
 
     def operators(self, operators: Sequence[Operator]) -> List[Operator]:
@@ -263,14 +322,20 @@ class _Signature:
         return "\0%d\0" % self._names[name]
 
     def _dims(self, dims: Optional[Dims]) -> Optional[Dims]:
-        return dims and tuple(dim if dim >= 0 else -2 - self._symbols[dim] for dim in dims)
+        return dims and tuple(dim if dim >= 0 else -2 - self._sizes[dim] for dim in dims)
 
     # ---- and back --------------------------------------------------------------------------
 
     def named(self, text: str) -> str:
         """`text` with the names of this cluster in the place of placeholders."""
-        return _PLACEHOLDER.sub(lambda match: self._named[int(match.group(1))], text)
+        names = list(self._names)
+        return _PLACEHOLDER.sub(lambda match: names[int(match.group(1))], text)
 
     def symbol(self, size: int) -> int:
         """The size that a size of the signature stands for."""
-        return next((own for own, number in self._symbols.items() if -2 - number == size), size)
+        return next((own for own, number in self._sizes.items() if -2 - number == size), size)
+
+
+def _places(numbers: Dict[Word, int], words: Iterable[Sequence[Word]]) -> List[int]:
+    """The number of each word; one that has none yet gets the next."""
+    return [numbers.setdefault(word, len(numbers)) for word in chain.from_iterable(words)]

@@ -17,9 +17,14 @@ from tf_autofuse.errors import Unsupported
 
 
 class AxisTable:
-    """Axes by number. Raised `Unsupported` says what cannot be; the caller adds the operator."""
+    """Axes by number. Raised `Unsupported` says what cannot be; the caller adds the operator.
+
+    `measured` tells whether it matters how large the static sizes are, and not just which of them
+    are equal.
+    """
 
     def __init__(self) -> None:
+        self.measured = False
         self._parent: List[int] = []
         self._token: List[int] = []
         self._parts: Dict[int, Tuple[int, ...]] = {}
@@ -87,6 +92,7 @@ class AxisTable:
             while ours and theirs and self.size(ours[end]) == self.size(theirs[end]):
                 self.unify(ours.pop(end), theirs.pop(end))
         if ours or theirs:
+            self.measured = True
             _Cut(self, ours, theirs).run()
 
     def cut(self, axis: int, parts: Sequence[int]) -> None:

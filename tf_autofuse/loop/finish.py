@@ -32,12 +32,14 @@ others tell), and windows."""
 
 class LoweredKernel(NamedTuple):
     """`inputs` names the outside tensor of each kernel input, `outputs` of each output; `sizes`
-    holds per axis of the kernel its size, or the negative symbol of a size of run time."""
+    holds per axis of the kernel its size, or the negative symbol of a size of run time. Where it is
+    not `measured`, other sizes, equal where these are, would give the same kernel."""
 
     kernel: LoopKernel
     inputs: Tuple[TensorRef, ...]
     outputs: Tuple[TensorRef, ...]
     sizes: Tuple[int, ...]
+    measured: bool = True
 
 
 def _repeats(refs: Sequence[TensorRef], body: Sequence[Value]) -> Tuple[Tuple[int, int], ...]:
@@ -82,7 +84,7 @@ class Finisher:
                             tuple(self._intervals), repeats=_repeats(refs, body))
         self._check_bound(kernel)
         sizes = tuple(self._low.size(root) for root in self._names)
-        return LoweredKernel(kernel, tuple(refs), tuple(outputs), sizes)
+        return LoweredKernel(kernel, tuple(refs), tuple(outputs), sizes, self._low.axes.measured)
 
     def _fixed(self, body: Sequence[Value]) -> Tuple[Tuple[str, int], ...]:
         """Static sizes of axes that no input is sure to tell: they are only ever factors of a dim,

@@ -47,5 +47,6 @@ def fold_reduction(low: Any, op: str, inner: Any, over: Tuple[int, ...]) -> Opti
             return None
         factor *= max(size, 1)
         symbols += (size,) if size < 0 else ()
+    low.axes.measured |= factor > 1
     exact = 1 << (52 if inner.dtype == "float64" else 24)
     return Folded("mean", value, both, factor, symbols) if factor <= exact else None

@@ -29,7 +29,7 @@ from tf_autofuse.loop.finish import Finisher, Layout, LoweredKernel
 from tf_autofuse.loop.fold import fold_reduction
 from tf_autofuse.loop.ir import Scalar
 from tf_autofuse.loop.ops import NARROW_FLOATS
-from tf_autofuse.loop.rules import RULES
+from tf_autofuse.loop.rules import COMPARING_RULES, RULES
 from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef, told_by, told_symbols
 from tf_autofuse.ops import OPS
 
@@ -113,6 +113,7 @@ class Lowering:
         self._origin = operator.name
         info = OPS[operator.type]
         rule, _, argument = info.lower.partition(":")
+        self.axes.measured |= rule not in COMPARING_RULES
         result = RULES[rule](self, operator, argument)
         tensors = result if isinstance(result, list) else [result]
         self._broadcasts.name_sizes(self, tensors[0].dims, operator.out_dims)

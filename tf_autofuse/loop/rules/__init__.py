@@ -28,3 +28,10 @@ RULES: Dict[str, Callable] = {}
 for _table in (ELEMENTWISE, ARITHMETIC, ACTIVATIONS, REDUCTIONS, SOFTMAX, INDEXED, JOINS,
                GATHERS, LAYOUTS, RANGES, MOVES, NORMALISE, QUANTIZE, VIEW_RULES):
     RULES.update(_table)
+
+COMPARING_RULES = frozenset(
+    (*ELEMENTWISE, *ARITHMETIC, *ACTIVATIONS, "reduce", "bias_add_grad", "euclidean_norm",
+     "l2_loss", "same", "each", "reshape", "broadcast")
+)
+"""Rules that ask of sizes only which are equal, and which are 0 or 1; where more was asked after
+all, `AxisTable.measured` says so."""
