@@ -7,6 +7,7 @@ from nets import Net
 
 from tf_autofuse.autofuse import pipeline
 from tf_autofuse.cluster.clusterer import find_clusters
+from tf_autofuse.cluster.view import GraphView
 from tf_autofuse.errors import BuildError
 from tf_autofuse.ge.passes import PassContext
 from tf_autofuse.ge.types import DataType
@@ -119,3 +120,18 @@ def test_costly_operators_are_not_computed_again():
     pipeline.fuse_graph(graph, PassContext("TfAutofusePass"))
     report = RECORDER.report({})
     assert sorted(kernel.op_types for kernel in report.kernels) == [("Abs", "Exp"), ("Add", "Tanh")]
+
+
+def test_a_view_that_saves_nothing_is_not_tried(monkeypatch):
+    """Of two kernels that read a view of a third one's tensor none would read less without it."""
+    from tf_autofuse.cluster import recompute
+
+    tried = []
+    monkeypatch.setattr(recompute._Recompute, "_accept",
+                        lambda self, kernels, copied: tried.append(copied))
+    net = Net(128, 192)
+    flat = net("Reshape", net("Exp", net("Abs", net.data())), net.data(1), dims=(128 * 192,))
+    product = net("MatMulV2", flat, dims=(128 * 192,))
+    last = net("Tanh", net("Add", product, flat, dims=(128 * 192,)), dims=(128 * 192,))
+    find_clusters(GraphView(net.graph(last)))
+    assert tried == []

@@ -187,7 +187,22 @@ class _Recompute:
             read for i in more for read in self._graph.operators[i].inputs
             if read in outside and self._view.infos[read].const is None
         }
-        return sum(map(self._bytes, new - self._reads(kernel))) <= self._bytes(ref)
+        reads = sum(map(self._bytes, new - self._reads(kernel)))
+        if reads == self._bytes(ref) and len(copied) == 1 and self._is_idle(index):
+            return False
+        return reads <= self._bytes(ref)
+
+    def _is_idle(self, index: int) -> bool:
+        """Whether no bytes are saved where nobody has a view any more: it is in no kernel, or its
+        kernel then writes the operand in its place."""
+        node = self._view.nodes[index]
+        if OPS[node.type].kind != VIEW:
+            return False
+        (name, port), = self._graph.operators[index].inputs
+        operand = self._view.index[name]
+        homes = [place for place in self._places.get(index, ()) if index in place.members]
+        return all(operand in home.members for home in homes) and not (
+            homes and self._readers(operand, port))
 
     def _is_within(self, kernel: _Kernel, more: Set[int], ref: TensorRef) -> bool:
         index = self._view.index[ref[0]]
