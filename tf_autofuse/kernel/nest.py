@@ -97,12 +97,12 @@ def needed(
     loop: LoopKernel, roots: Iterable[str], stop: FrozenSet[str] = frozenset()
 ) -> List[Value]:
     """Values that `roots` are computed from, in body order; `stop` values are not entered."""
-    wanted = set(roots) - stop
+    wanted = set(roots)
     found = []
     for value in reversed(loop.body):
-        if value.name in wanted:
+        if value.name in wanted and value.name not in stop:
             found.append(value)
-            wanted.update(a for a in value.args if a not in stop)
+            wanted.update(value.args)
     return found[::-1]
 
 

@@ -214,15 +214,15 @@ class Reduce(Value):
 
 def renamed(value: Value, names: Mapping[str, str]) -> Value:
     """The value, and what it is computed from, under the names that `names` gives."""
-    value = replace(value, name=names[value.name])
+    name = names[value.name]
     if isinstance(value, Map):
-        return replace(value, operands=tuple(names[name] for name in value.operands))
+        return replace(value, name=name, operands=tuple([names[arg] for arg in value.operands]))
     if isinstance(value, Load):
-        return replace(value, when=tuple(names[name] for name in value.when),
-                       at=tuple((axis, names[name]) for axis, name in value.at))
+        return replace(value, name=name, when=tuple(names[arg] for arg in value.when),
+                       at=tuple((axis, names[arg]) for axis, arg in value.at))
     if isinstance(value, (Place, Reduce)):
-        return replace(value, operand=names[value.operand])
-    return value
+        return replace(value, name=name, operand=names[value.operand])
+    return replace(value, name=name)
 
 
 @dataclass(frozen=True)
