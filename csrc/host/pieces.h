@@ -26,6 +26,7 @@ struct Stretches {
   /* `ends` has two coordinates of each interval, its first one and the one behind it. */
   Stretches(const int64_t (&ends)[2 * n], int64_t size) : count(0) {
     from[0] = 0;
+    if (behind_each_other(ends, size)) return;
     while (from[count] < size) {
       const int64_t at = from[count];
       int64_t next = size;
@@ -39,6 +40,31 @@ struct Stretches {
       first[count++] = found;
       from[count] = next;
     }
+  }
+
+  /* The stretches of intervals that begin where the one before ends, from 0 to `size`; false, and
+   * nothing, for others. */
+  bool behind_each_other(const int64_t (&ends)[2 * n], int64_t size) {
+    int64_t end = 0;
+    for (int k = 0; k < n; ++k) {
+      if (ends[2 * k] != end || ends[2 * k + 1] < end) return false;
+      end = ends[2 * k + 1];
+    }
+    if (end != size) return false;
+    for (int k = 0; k < n; ++k) {
+      if (ends[2 * k + 1] == from[count]) continue;
+      first[count] = k;
+      from[++count] = ends[2 * k + 1];
+    }
+    return true;
+  }
+
+  /* The number of the first interval that a coordinate lies in; its stretch is in *s, where the one
+   * of a coordinate shortly before was. */
+  int at(int64_t i, int* s) const {
+    if (i < from[*s]) *s = 0;
+    while (i >= from[*s + 1]) ++*s;
+    return first[*s];
   }
 };
 

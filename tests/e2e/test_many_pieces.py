@@ -110,3 +110,10 @@ def test_text_grows_with_the_pieces_and_not_with_their_square(axis):
     assert many < 4 * few
     loops = [text.count("in0[") for text in texts]
     assert max(loops) <= 2  # nobody but the first piece reads the first tensor
+
+
+@pytest.mark.skipif(not MODERN, reason="older TensorFlow writes it differently")
+@pytest.mark.parametrize("axis", [0, 1])
+def test_tensors_that_are_alike_have_one_loop(axis):
+    (entry,) = check(lambda *x: tf.negative(tf.concat(x, axis)), tensors([(5, 4)] * 40))
+    assert same_source(entry).count("#pragma omp simd") <= 4

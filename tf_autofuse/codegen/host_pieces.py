@@ -10,8 +10,10 @@ number of pieces, and not with its square. Along the vector axis the loop is cut
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Dict, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
+from tf_autofuse.codegen.host_alike import alike
+from tf_autofuse.codegen.host_scalar import MEMORY_TYPES
 from tf_autofuse.codegen.host_values import inside_test
 from tf_autofuse.codegen.host_vectors import VectorPrinter
 from tf_autofuse.kernel.nest import Nest, needed
@@ -123,6 +125,15 @@ def _decided(value: Value, truth: Mapping[str, bool]) -> Value:
     return value
 
 
+class _Head(NamedTuple):
+    """A place in the text of a function, before its loops, and what is to be put there."""
+
+    lines: List[str]
+    place: int
+    margin: str
+    more: List[str]
+
+
 class PiecePrinter(VectorPrinter):
     """Prints vector loops piece by piece."""
 
@@ -130,6 +141,7 @@ class PiecePrinter(VectorPrinter):
         super().__init__(loop, nest)
         self.pieces = pieces_of(loop, nest)
         self.stretch: Dict[str, Tuple[str, str]] = {}  # of an axis, that the loop is in
+        self._head: Optional[_Head] = None
 
     def bodies(self) -> List[LoopKernel]:
         """The loop as it is computed in each piece."""
@@ -141,13 +153,16 @@ class PiecePrinter(VectorPrinter):
         return self.stretch.get(axis) or super()._limits(axis)
 
     def _declare_pieces(self) -> None:
-        """Where the vector axis is cut."""
+        """Where the axis is cut."""
         axis, insides = self.pieces
-        if not insides or axis != self.nest.order[-1]:
+        if not insides or axis != self.nest.order[-1] and len(insides) < MANY_PIECES:
             return
         ends = ", ".join("low{0}, high{0}".format(v.number) for v in insides)
         self.put("const int64_t ends[] = {%s};" % ends)
         self.put("const Stretches<%d> cuts(ends, %s);" % (len(insides), self.size[axis]))
+        if axis != self.nest.order[-1]:
+            self.put("int stretch = 0;")
+        self._head = _Head(self.lines, len(self.lines), "  " * self.indent, [])
 
     def _vectors(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
                  stores: Sequence[int]) -> None:
@@ -178,6 +193,10 @@ class PiecePrinter(VectorPrinter):
                 stores: Sequence[int]) -> None:
         """The loop of the piece that a point of an outer axis is in."""
         axis, insides = self.pieces
+        if self._head is not None and len(insides) >= MANY_PIECES:
+            self.put("const int first = cuts.at(%s, &stretch);" % self.point[axis])
+            self._cases("first", depth, lines, reduces, stores)
+            return
         for number, inside in enumerate(insides):
             self.open("%sif (%s) {" % (
                 "else " * bool(number), inside_test(self.point[axis], inside)))
@@ -197,20 +216,54 @@ class PiecePrinter(VectorPrinter):
         self.put("const int64_t e0 = smaller(%s, cuts.from[s + 1]);" % limits[1])
         self.put("if (c0 >= e0) continue;")
         self.stretch[axis] = ("c0", "e0")
-        self.open("switch (cuts.first[s]) {")
-        for number in range(len(insides) + 1):
-            label = "case %d" % number if number < len(insides) else "default"
-            self.open(label + ": {")
-            self._piece(number, depth, lines, reduces, stores)
-            self.put("break;")
-            self.close()
-        self.close()
+        self._cases("cuts.first[s]", depth, lines, reduces, stores)
         self.close()
         del self.stretch[axis]
 
+    def _cases(self, first: str, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
+               stores: Sequence[int]) -> None:
+        """The loop of the piece with the number `first`; of pieces that are alike one for all."""
+        last, whole = len(self.pieces.insides), self.lines
+        self.open("switch (%s) {" % first)
+        self.indent += 1
+        texts = []
+        for number in range(last + 1):
+            self.lines = []
+            own = self._piece(number, depth, lines, reduces, stores)
+            texts.append((self.lines, own if self._head else ()))
+        self.lines = whole
+        self.indent -= 1
+        for group in alike(texts, self.loop, self.index):
+            self.open("%s {" % " ".join("case %d:" % piece.number if piece.number < last
+                                        else "default:" for piece in group))
+            for at, name in enumerate(group[0].reads if len(group) > 1 else ()):
+                self._read_from_table(name, first, {piece.number: piece.reads[at]
+                                                    for piece in group})
+            self.lines += group[0].lines
+            self.put("break;")
+            self.close()
+        self.close()
+
+    def _read_from_table(self, name: str, first: str, names: Dict[int, str]) -> None:
+        """`name` for the piece with the number `first`; `names` are those of all that are alike."""
+        assert self._head is not None
+        table = "from%d" % len(self._head.more)
+        found = ", ".join(names.get(number, name) for number in range(len(self.pieces.insides) + 1))
+        kind = "const int64_t "
+        if name.startswith("in"):
+            number = int(name[2:])
+            kind = "const %s* %s" % (MEMORY_TYPES[self.loop.sources[number].dtype],
+                                     self.restricted(number))
+        place = self._head.place + len(self._head.more)
+        text = "%s%s[] = {%s};" % (kind, table, found)
+        self._head.lines.insert(place, self._head.margin + text)
+        self._head.more.append(text)
+        self.put("%s%s = %s[%s];" % (kind, name, table, first))
+
     def _piece(self, number: int, depth: int, lines: Dict[int, List[Value]],
-               reduces: List[Reduce], stores: Sequence[int]) -> None:
-        """The vector loop where interval `number` is the first one that the points are in."""
+               reduces: List[Reduce], stores: Sequence[int]) -> Sequence[Value]:
+        """The vector loop where interval `number` is the first one that the points are in; its
+        values."""
         whole, known, by_name = self.loop, self.known, self.by_name
         insides = self.pieces.insides
         roots = self._roots(lines.get(depth, []), reduces, stores)
@@ -224,6 +277,7 @@ class PiecePrinter(VectorPrinter):
         super()._vectors(depth, {**lines, depth: own}, [
             self._reduction(value.name) for value in reduces], stores)
         self.loop, self.known, self.by_name = whole, known, by_name
+        return own
 
     def _flags(self, number: int, insides: Sequence[Inside]) -> None:
         """In which intervals the points of a piece are, where something still asks."""

@@ -106,9 +106,8 @@ class ValuePrinter:
             kind = MEMORY_TYPES[self.loop.inputs[number].dtype]
             row = self.rows.get(number)
             shift = " + args->strides[%d]" % row.offset if row and load.moved else ""
-            alone = "" if number in self.reused.values() else "__restrict__ "
             self.put("const %s* %sin%d = (const %s*)args->inputs[%d]%s;"
-                     % (kind, alone, number, kind, number, shift))
+                     % (kind, self.restricted(number), number, kind, number, shift))
             if row:
                 self._declare_row(row)
         for number in sorted({self.loop.stores[n].output for n in stores}):
@@ -118,6 +117,10 @@ class ValuePrinter:
             kind = MEMORY_TYPES[self.loop.outputs[number].dtype]
             alone = "" if number in self.reused else "__restrict__ "
             self.put("%s* %sout%d = (%s*)args->outputs[%d];" % (kind, alone, number, kind, number))
+
+    def restricted(self, number: int) -> str:
+        """What tells the compiler that nothing is written where an input lies."""
+        return "" if number in self.reused.values() else "__restrict__ "
 
     def _declare_temp(self, const: str, name: str, number: int) -> None:
         """A pointer to a temporary, which lies in workspace."""
