@@ -1,6 +1,7 @@
 """The pass over a graph: what it writes into the graph, the report and the bundle, and failures."""
 import os
 
+import numpy as np
 import pytest
 from made_up import build_with, libraries
 from nets import Net, SymbolNet
@@ -146,7 +147,7 @@ def test_strict_turns_a_failure_into_an_error(monkeypatch):
 def test_a_cluster_that_fits_no_schedule_is_cut(monkeypatch):
     plan = pipeline.plan_kernel
 
-    def small_only(lowered):
+    def small_only(lowered, missing=""):
         if sum(value.op in ("exp", "tanh") for value in lowered.kernel.body
                if hasattr(value, "op")) > 1:
             raise ScheduleError("too many buffers")
@@ -157,8 +158,25 @@ def test_a_cluster_that_fits_no_schedule_is_cut(monkeypatch):
     assert [k.op_types for k in RECORDER.report({}).kernels] == [("Exp", "Abs"), ("Tanh", "Relu")]
 
 
+@pytest.mark.parametrize("for_chip", [False, True])
+def test_the_cpu_has_what_no_buffers_hold(for_chip):
+    """128 tensors side by side: each row of a tile would have pieces of all of them."""
+    net = Net(4, 3)
+    parts = [net.data() for _ in range(128)]
+    axis = net("Const", dims=(), dtype=DataType.DT_INT32,
+               attrs={"value": Tensor.from_numpy(np.asarray(1, "int32"), DataType.DT_INT32)})
+    whole = net("ConcatV2", *parts, axis, dims=(4, 384))
+    graph = net.graph(net("Relu", net("Neg", whole, dims=(4, 384)), dims=(4, 384)))
+    pipeline.fuse_graph(graph, PassContext("TfAutofusePass"), for_chip)
+    kernels = RECORDER.report({}).kernels
+    if for_chip:
+        assert kernels == () and "SCHEDULE" in unfused_codes().values()
+    else:
+        assert len(kernels) == 1 and kernels[0].source.endswith("no_ascendc.txt")
+
+
 def test_a_cluster_too_small_to_cut_is_left_with_a_reason(monkeypatch):
-    def never(lowered):
+    def never(lowered, missing=""):
         raise ScheduleError("too many buffers")
 
     monkeypatch.setattr(pipeline, "plan_kernel", never)

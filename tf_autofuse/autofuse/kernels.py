@@ -62,23 +62,23 @@ class KernelPlan(NamedTuple):
 
 
 _MAX_PLANS = 512  # about 50 KB each
-_PLANS: "OrderedDict[Tuple[str, str], KernelPlan]" = OrderedDict()
+_PLANS: "OrderedDict[Tuple[str, str, str], KernelPlan]" = OrderedDict()
 
 
-def plan_kernel(lowered: LoweredKernel) -> KernelPlan:
+def plan_kernel(lowered: LoweredKernel, missing: str = "") -> KernelPlan:
     """Schedule and print one cluster; ScheduleError when no schedule fits the chip.
 
     An operation that the chip has no instruction for does not stop the CPU's kernel: the plan
-    then comes without Ascend C text and says what is `missing`.
+    then comes without Ascend C text and says what is `missing`; so does one that says so at once.
     Clusters of one structure are planned once, as long as the plan is remembered.
     """
     soc = flags.current().soc
-    memo = (print_loop(lowered.kernel), soc)
+    memo = (print_loop(lowered.kernel), soc, missing)
     if memo not in _PLANS:
         verify(lowered.kernel)
         merged, groups = merge_axes(lowered.kernel)
         verify(merged)
-        key, kernel_class, files = _print(merged, soc)
+        key, kernel_class, files = _print(merged, soc, missing)
         spec = shape_spec(lowered.kernel, groups)
         _PLANS[memo] = KernelPlan(key, kernel_class, spec, files, lowered.kernel)
         if len(_PLANS) > _MAX_PLANS:
@@ -87,9 +87,11 @@ def plan_kernel(lowered: LoweredKernel) -> KernelPlan:
     return _PLANS[memo]
 
 
-def _print(merged: LoopKernel, soc: str) -> Tuple[str, str, Dict[str, str]]:
+def _print(
+    merged: LoopKernel, soc: str, missing: str
+) -> Tuple[str, str, Dict[str, str]]:
     platform = find_platform(soc)
-    missing = missing_instruction(merged)
+    missing = missing or missing_instruction(merged)
     if missing:
         return _print_for_cpu(merged, soc, missing)
     try:

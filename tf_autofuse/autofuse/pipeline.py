@@ -118,8 +118,7 @@ def _plan_halves(
     half = len(cluster.nodes) // 2
     nodes = _on_demand(view, cluster)
     if half < 2:
-        _leave(cluster, getattr(error, "code", "SCHEDULE"), error, alone)
-        return []
+        return _plan_for_cpu(cluster, error, alone)
     parts: List[Planned] = []
     for part in (nodes[:half], nodes[half:]):
         try:
@@ -127,6 +126,21 @@ def _plan_halves(
         except Unsupported as refusal:
             parts += _plan_halves(view, Cluster(part, cluster.lowered), refusal, alone)
     return parts
+
+
+def _plan_for_cpu(
+    cluster: Cluster, error: AutofuseError, alone: List[UnfusedEntry]
+) -> List[Planned]:
+    """The plan of a cluster that is too small to cut and too large for the buffers of the chip: the
+    CPU has none."""
+    try:
+        if isinstance(error, ScheduleError):
+            plan = plan_kernel(cluster.lowered, error.message)
+            return [(cluster, debug.with_own_source(plan, _fused_name(cluster, plan)))]
+    except ScheduleError:
+        pass
+    _leave(cluster, getattr(error, "code", "SCHEDULE"), error, alone)
+    return []
 
 
 def _on_demand(view: GraphView, cluster: Cluster) -> Tuple[ViewNode, ...]:
