@@ -42,6 +42,14 @@ AF_INLINE void narrow_lanes(const float* in, uint16_t* out) {
 }
 #endif
 
+/* Elements of a row that are computed at once where a tensor may be broadcast along it. */
+enum { SPREAD = 256 };
+
+template <typename T>
+AF_INLINE void repeat(T element, int64_t count, T* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = element;
+}
+
 AF_INLINE void halves_to_floats(const uint16_t* in, float* out, int64_t count) {
   int64_t i = 0;
 #if defined(__F16C__)

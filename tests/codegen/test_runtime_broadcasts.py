@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from kernel_forms import run_all
 
+from tf_autofuse.build import compile_host_kernel
 from tf_autofuse.cluster.legal import check
 from tf_autofuse.codegen.host import print_nests
 from tf_autofuse.errors import Unsupported
@@ -14,8 +15,10 @@ from tf_autofuse.loop.interp import run
 from tf_autofuse.loop.ir import Load
 from tf_autofuse.loop.lower import lower
 from tf_autofuse.loop.source import Operator, TensorInfo
-from tf_autofuse.loop.spec import axis_sizes
+from tf_autofuse.loop.spec import axis_sizes, shape_spec
 from tf_autofuse.loop.text import parse_loop, print_loop
+from tf_autofuse.runtime.host import run_host
+from tf_autofuse.runtime.spec_text import SpecText
 
 X, Y, Z = (("xyz"[i], 0) for i in range(3))
 
@@ -216,3 +219,30 @@ def test_a_tensor_along_two_axes_of_a_value_keeps_them():
 def test_fixed_sizes_have_one_form():
     kernel, _ = lowered(CHAIN, rows(5, 5, 5), "e")
     assert "dense" not in print_nests(kernel, build_nests(kernel))
+
+
+@pytest.mark.parametrize("columns", [1, 300])
+def test_rows_that_repeat_one_element(columns):
+    """Along the vectors an operand is as long as they are, or has one element for a row or all."""
+    infos = {ref: TensorInfo("float32", dims) for ref, dims in ((X, (-5, -6)), (Y, (-7, -8)))}
+    kernel, order = lowered([op("a", "Abs", X), op("b", "Sub", "a", Y)], infos, "b")
+    shapes = [(3, columns), (3, 1), (1, columns), (1, 1)]
+    for pair in itertools.product(shapes, repeat=2):
+        run_all(kernel, pair)
+
+
+def test_rows_that_repeat_functions_are_in_blocks():
+    """Functions of whole vectors, and what is left of the last one."""
+    infos = {ref: TensorInfo("float32", dims) for ref, dims in ((X, (-5, -6)), (Y, (-7, -8)))}
+    operators = [op("a", "Mul", X, Y), op("b", "Tanh", "a"), op("c", "Add", "b", Y)]
+    kernel, order = lowered(operators, infos, "c")
+    library = compile_host_kernel(print_nests(kernel, build_nests(kernel)), key="repeated_rows")
+    spec = SpecText.parse(shape_spec(kernel, range(len(kernel.axes))))
+    rng = np.random.RandomState(0)
+    for shapes in itertools.product([(2, 530), (2, 1), (1, 1)], repeat=2):
+        x, y = (rng.randn(*shape).astype("f4") for shape in shapes)
+        want = np.tanh(x * y) + y
+        bound = spec.bind([array.shape for array in (x, y)])
+        inputs = [{X: x, Y: y}[ref] for ref in order]
+        (got,) = run_host(library, inputs, bound.sizes, bound.strides, [(want.shape, "float32")])
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from tf_autofuse.codegen.host_alike import alike
+from tf_autofuse.codegen.host_near import NearPrinter
 from tf_autofuse.codegen.host_scalar import MEMORY_TYPES
 from tf_autofuse.codegen.host_values import inside_test
-from tf_autofuse.codegen.host_vectors import VectorPrinter
 from tf_autofuse.kernel.nest import Nest, needed
 from tf_autofuse.loop.ir import Inside, Load, LoopKernel, Map, Reduce, Value, renamed
 from tf_autofuse.loop.ops import NARROW_FLOATS
@@ -134,13 +134,12 @@ class _Head(NamedTuple):
     more: List[str]
 
 
-class PiecePrinter(VectorPrinter):
+class PiecePrinter(NearPrinter):
     """Prints vector loops piece by piece."""
 
     def __init__(self, loop: LoopKernel, nest: Nest) -> None:
         super().__init__(loop, nest)
         self.pieces = pieces_of(loop, nest)
-        self.stretch: Dict[str, Tuple[str, str]] = {}  # of an axis, that the loop is in
         self._head: Optional[_Head] = None
 
     def bodies(self) -> List[LoopKernel]:
@@ -148,9 +147,6 @@ class PiecePrinter(VectorPrinter):
         loop, insides = self.loop, self.pieces.insides
         roots = [loop.stores[number].value for number in self.nest.stores]
         return [loop_of_piece(loop, insides, number, roots) for number in range(len(insides) + 1)]
-
-    def _limits(self, axis: str) -> Tuple[str, str]:
-        return self.stretch.get(axis) or super()._limits(axis)
 
     def _declare_pieces(self) -> None:
         """Where the axis is cut."""
