@@ -20,12 +20,13 @@ _FIELDS = ("name", "key", "op_names", "op_types", "inputs", "outputs", "source")
 
 def plain_notes(notes: Notes) -> Dict[str, Any]:
     """Lists, dicts and scalars, ready for JSON; ValueError for what these cannot say."""
-    loops: Dict[int, Tuple[int, str]] = {}
-    kernels = []
-    for entry, traffic in notes.kernels:
-        number, _ = loops.setdefault(id(traffic.kernel), (len(loops), _text(traffic.kernel)))
-        kernels.append([[getattr(entry, name) for name in _FIELDS], number, traffic.facts])
-    return {"loops": [text for _, text in loops.values()], "kernels": kernels,
+    loops = {id(traffic.kernel): traffic.kernel for _, traffic in notes.kernels}
+    numbers = {key: number for number, key in enumerate(loops)}
+    kernels = [
+        ([getattr(entry, name) for name in _FIELDS], numbers[id(traffic.kernel)], traffic.facts)
+        for entry, traffic in notes.kernels
+    ]
+    return {"loops": list(map(_text, loops.values())), "kernels": kernels,
             "unfused": notes.unfused}
 
 

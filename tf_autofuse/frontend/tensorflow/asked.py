@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Any, Callable, Dict, List, Match, Set
+from typing import Any, Callable, Dict, Iterable, List, Match, Set
 
 from tensorflow.core.framework import node_def_pb2
 
@@ -40,14 +40,10 @@ class Asked:
                 self._fixed.append(parsed.SerializeToString(deterministic=True))
         return self._fixed
 
-    def digest(self) -> bytes:
+    def digest(self) -> str:
         """Digest of the nodes, of the names that must stay, and of the flags in force."""
-        digest = hashlib.blake2b(digest_size=16)
-        for node in self.fixed():
-            digest.update(node)
-        settings = (self.names(), sorted(flags.current().to_dict().items()))
-        digest.update(repr(settings).encode("utf-8"))
-        return digest.digest()
+        settings = repr((self.names(), sorted(flags.current().to_dict().items())))
+        return _digest_of(self.fixed() + [settings.encode("utf-8")])
 
     def names(self, rename: Rename = str) -> List[List[str]]:
         """What is fetched, fed and must be kept."""
@@ -59,44 +55,41 @@ class Canon:
     """A graph without what differs from process to process: the order of its nodes, the numbers of
     kernels that are in it already, and those of sizes that are unknown.
 
-    `order` are places of nodes as they stand in the canon, `kernels` names in the order of their
-    numbers, and `rename` puts places among these into a text.
+    `digest` is that of its nodes, `names` what is fetched, fed and must be kept, `shapes` what is
+    known of these, where equal sizes have equal numbers. `order` are places of nodes as they stand
+    in the canon, `kernels` names in the order of their numbers.
     """
 
     def __init__(self, asked: Asked) -> None:
-        self.kernels = _kernel_names(asked)
-        places = {name: "autofused_@%d" % place for place, name in enumerate(self.kernels)}
-        self.rename = renaming(places)
-        self._nodes = asked.fixed()
-        if places:
-            self._nodes = [renamed(node, self.rename) for node in self._nodes]
-        self.order = sorted(range(len(self._nodes)), key=self._nodes.__getitem__)
-        self._asked = asked
-
-    def digest(self) -> str:
-        """Digest of the nodes."""
-        digest = hashlib.blake2b(digest_size=16)
-        for place in self.order:
-            digest.update(self._nodes[place])
-        return digest.hexdigest()
-
-    def shapes(self) -> str:
-        """What is known of the shapes, as a text; equal sizes have equal numbers in it."""
-        shapes = self._asked.info.get("shapes") or {}
+        nodes = asked.fixed()
+        self.kernels = _kernel_names(nodes)
+        rename = renaming({name: "autofused_@%d" % n for n, name in enumerate(self.kernels)})
         if self.kernels:
-            shapes = {self.rename(name): shape for name, shape in shapes.items()}
-        text = repr(sorted(shapes.items()))
-        numbers: Dict[str, str] = {}
-        return _SYMBOL.sub(lambda m: numbers.setdefault(m.group(), "@%d" % len(numbers)), text)
-
-    def names(self) -> str:
-        """What is fetched, fed and must be kept, as a text."""
-        return repr(self._asked.names(self.rename))
+            nodes = [renamed(node, rename) for node in nodes]
+        self.order = sorted(range(len(nodes)), key=nodes.__getitem__)
+        self.digest = _digest_of(nodes[place] for place in self.order)
+        self.names = repr(asked.names(rename))
+        self.shapes = _shape_text(asked.info.get("shapes") or {}, rename)
 
 
-def _kernel_names(asked: Asked) -> List[str]:
+def _digest_of(nodes: Iterable[bytes]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for node in nodes:
+        digest.update(node)
+    return digest.hexdigest()
+
+
+def _shape_text(shapes: Dict[str, Any], rename: Rename) -> str:
+    if rename is not str:
+        shapes = {rename(name): shape for name, shape in shapes.items()}
+    numbers: Dict[str, str] = {}
+    text = repr(sorted(shapes.items()))
+    return _SYMBOL.sub(lambda m: numbers.setdefault(m.group(), "@%d" % len(numbers)), text)
+
+
+def _kernel_names(nodes: List[bytes]) -> List[str]:
     found: Dict[str, int] = {}
-    for node in asked.fixed():
+    for node in nodes:
         if b"autofused_" in node:
             match = _KERNEL.search(node_def_pb2.NodeDef.FromString(node).name)
             if match:

@@ -46,11 +46,11 @@ def ingredients(asked: Asked, canon: Canon, package: str) -> List[Tuple[str, str
     """Names and texts of what an answer depends on."""
     return [
         ("format", FORMAT),
-        ("graph", canon.digest()),
+        ("graph", canon.digest),
         # What must be kept alive, and what is not computed since it is fed.
-        ("names", canon.names()),
+        ("names", canon.names),
         # TensorFlow finds shapes out with the bodies of functions, which the nodes do not show.
-        ("shapes", canon.shapes()),
+        ("shapes", canon.shapes),
         # Libraries of operators that the user loads, and functions that are called like operators.
         ("operators", _definitions(asked)),
         ("flags", _flags()),

@@ -31,7 +31,7 @@ _REMEMBERED = 64  # answers kept; one is about as large as its graph
 _REMEMBERED_BYTES = 256 << 20  # of all answers, the last one always being kept
 
 _lock = ForkLock(reentrant=True)
-_answers: "OrderedDict[bytes, Answer]" = OrderedDict()
+_answers: "OrderedDict[str, Answer]" = OrderedDict()
 
 
 def optimize(graph_def: bytes, info: Dict[str, Any]) -> Optional[bytes]:
