@@ -46,6 +46,8 @@ TEXTS = (
     ("cut.h", "MOST_CHUNKS = 256", (None, "MOST_CHUNKS = 3")),
     ("cut.h", "rows / 16)", ("rows)", "rows / 2)")),
     ("chunk.h", "CHUNK = 512", (None, "CHUNK = 16", "CHUNK = 32")),
+    ("chunk.h", "ROWS_AHEAD = 8", (None, "ROWS_AHEAD = 1", "ROWS_AHEAD = 3")),
+    ("chunk.h", "FAR_BYTES = 1 << 19", ("FAR_BYTES = 0",)),
     ("stream.h", "STREAM_ROW = 256", ("STREAM_ROW = 1", "STREAM_ROW = 17")),
     ("stream.h", "STREAM_LEAST = 4 << 20", ("STREAM_LEAST = 0",)),
     ("stream.h", "bytes >= cache / 4 * 3", ("bytes > 0", "bytes >= 100")),

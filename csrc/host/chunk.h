@@ -12,6 +12,23 @@ enum { CHUNK = 512 };
  * before it is computed: both lie in the second-level cache then. */
 enum { LINE = 64, AHEAD = 1 << 14 };
 
+/* Rows at computed coordinates are asked of memory that many rows before they are read, where the
+ * table does not fit into the second-level cache. Not measured with AVX-512. */
+enum { ROWS_AHEAD = 8, FAR_BYTES = 1 << 19, ASKED_BYTES = 256 };
+AF_INLINE bool is_far(int64_t bytes) {
+#if defined(__AVX512F__)
+  return false;
+#else
+  return bytes > FAR_BYTES;
+#endif
+}
+template <typename T>
+AF_INLINE void ask_row(const T* row, int64_t count) {
+  const int64_t bytes = count * (int64_t)sizeof(T);
+  for (int64_t k = 0; k < bytes && k < ASKED_BYTES; k += LINE)
+    __builtin_prefetch((const char*)row + k);
+}
+
 #define AF_BUFFER __attribute__((aligned(64)))
 
 /* Instructions are named, since their intrinsics come with a header that takes longer to read than

@@ -1,4 +1,6 @@
 """Operators that read at computed coordinates, fused with what they meet, against TensorFlow."""
+import os
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -89,6 +91,32 @@ def test_an_index_that_is_none_is_an_error(bad, rows):
                 run_graph(lambda x, ids: act(tf.gather(x, ids)), [x, ids])
         finally:
             tf_autofuse.disable()
+
+
+FAR = {
+    "kept": lambda x, ids: act(tf.gather(x, ids)),
+    "reduced": lambda x, ids: tf.reduce_sum(act(tf.gather(x, ids)), axis=1),
+    "row": lambda x, ids: tf.reduce_max(act(tf.gather(x, ids)), axis=-1),
+    "flat": lambda x, ids: act(tf.gather(x, tf.reshape(ids, [-1]))),
+}
+
+
+@pytest.mark.parametrize("name", sorted(FAR))
+def test_rows_of_a_large_table_are_asked_for_ahead(name):
+    """What is asked for early may be no row at all, which only its own point says."""
+    table = sample((9000, 16), "float32", 0, special=False)  # more than FAR_BYTES
+    ids = np.random.RandomState(0).randint(0, 9000, (3, 5, 7)).astype("int32")
+    used = check(FAR[name], [table, ids])
+    ids[2, 4, 3] = 9000
+    tf_autofuse.enable("--enable_autofuse=true;--strict=true")
+    try:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"not in \[0, 9000\)"):
+            run_graph(FAR[name], [table, ids])
+    finally:
+        tf_autofuse.disable()
+    if MODERN:
+        with open(os.path.join(os.path.dirname(used[0].source), "host_kernel.cpp")) as file:
+            assert "ask_row(" in file.read()
 
 
 def test_nothing_is_gathered_from_nothing():

@@ -242,8 +242,11 @@ class NestPrinter(WalkPrinter):
 
     def _outer_values(self, targets: Sequence[str]) -> None:
         """Values that do not change inside the walk."""
-        for value in needed(self.loop, targets, frozenset(self.known)):
-            if self.nest.depth(value) < self.outer and not self.is_inline(value):
+        values = needed(self.loop, targets, frozenset(self.known))
+        outer = [value for value in values if self.nest.depth(value) < self.outer]
+        self._ask_rows(self.outer - 1, outer, values)
+        for value in outer:
+            if not self.is_inline(value):
                 self.define(value)
                 self.known.add(value.name)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Sequence
 
-from tf_autofuse.codegen.host_groups import GroupPrinter
+from tf_autofuse.codegen.host_ahead import AheadPrinter
 from tf_autofuse.codegen.host_reduce import Accumulator
 from tf_autofuse.kernel.nest import Nest, needed
 from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Place, Reduce, Value
@@ -19,7 +19,7 @@ SHORT_RUN = 64
 SHORT_COSTLY_RUN = 16
 
 
-class WalkPrinter(GroupPrinter):
+class WalkPrinter(AheadPrinter):
     """Prints walks over the axes inside one kept point of `nest`."""
 
     def __init__(self, loop: LoopKernel, nest: Nest, means: Dict[str, str]) -> None:
@@ -156,6 +156,7 @@ class WalkPrinter(GroupPrinter):
     def _level(self, depth: int, lines: Dict[int, List[Value]], reduces: Sequence[Reduce],
                stores: Sequence[int]) -> None:
         """Everything that happens at one depth of the walk, once per point."""
+        self._ask_rows(depth, lines.get(depth, ()), [v for each in lines.values() for v in each])
         for value in lines.get(depth, ()):
             self.define(value)
             if value.name in self.parked:
