@@ -221,10 +221,10 @@ def test_fixed_sizes_have_one_form():
     assert "dense" not in print_nests(kernel, build_nests(kernel))
 
 
-@pytest.mark.parametrize("columns", [1, 300])
-def test_rows_that_repeat_one_element(columns):
+@pytest.mark.parametrize("columns, dtype", [(1, "float32"), (300, "float32"), (530, "float16")])
+def test_rows_that_repeat_one_element(columns, dtype):
     """Along the vectors an operand is as long as they are, or has one element for a row or all."""
-    infos = {ref: TensorInfo("float32", dims) for ref, dims in ((X, (-5, -6)), (Y, (-7, -8)))}
+    infos = {ref: TensorInfo(dtype, dims) for ref, dims in ((X, (-5, -6)), (Y, (-7, -8)))}
     kernel, order = lowered([op("a", "Abs", X), op("b", "Sub", "a", Y)], infos, "b")
     shapes = [(3, columns), (3, 1), (1, columns), (1, 1)]
     for pair in itertools.product(shapes, repeat=2):

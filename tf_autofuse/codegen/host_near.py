@@ -11,10 +11,10 @@ from functools import partial
 from typing import Dict, List, Sequence, Tuple
 
 from tf_autofuse.codegen.host_scalar import MEMORY_TYPES
+from tf_autofuse.codegen.host_values import Near
 from tf_autofuse.codegen.host_vectors import VectorPrinter
 from tf_autofuse.kernel.nest import Nest
 from tf_autofuse.loop.ir import Load, LoopKernel, Reduce, Value
-from tf_autofuse.loop.ops import NARROW_FLOATS
 
 
 class NearPrinter(VectorPrinter):
@@ -44,10 +44,10 @@ class NearPrinter(VectorPrinter):
         self.open("else {")
         for load in loads:
             first = self._from(axis, partial(self._load_offset, load), "0")
-            self.runs[load.name] = "in%d[%s + %s]" % (load.input, first, self.point[axis])
+            self.near[load.name] = Near("in%d" % load.input, first + " + %s")
         super()._vectors(depth, lines, reduces, stores)
         for load in loads:
-            del self.runs[load.name]
+            del self.near[load.name]
         self.close()
 
     def _far(self, depth: int, lines: Dict[int, List[Value]], reduces: List[Reduce],
@@ -64,12 +64,12 @@ class NearPrinter(VectorPrinter):
             self.put("const %s* %snear%d = in%d_is_one ? spread%d : in%d + (%s);" % (
                 MEMORY_TYPES[load.dtype], self.restricted(number), at, number, at, number,
                 self._from(axis, partial(self._load_offset, load), "q")))
-            self.runs[load.name] = "near%d[%s - q]" % (at, self.point[axis])
+            self.near[load.name] = Near("near%d" % at, "%s - q")
         self.stretch[axis] = ("q", "q1")
         super()._vectors(depth, lines, reduces, stores)
         del self.stretch[axis]
         for load in loads:
-            del self.runs[load.name]
+            del self.near[load.name]
         self.close()
 
     def _may_repeat(self, load: Load, axis: str) -> bool:
@@ -78,7 +78,7 @@ class NearPrinter(VectorPrinter):
         return (not (load.moved or load.when or load.at)
                 and load.walked[-1:] == (axis,)
                 and any(dim.maybe and dim.axis == axis for dim in load.dims)
-                and load.dtype not in NARROW_FLOATS | {"bool"})
+                and load.dtype != "bool")
 
     def _spread(self, load: Load, axis: str, low: str, high: str) -> None:
         """A buffer with the element of a load that is broadcast."""

@@ -1,7 +1,7 @@
 """Loads, scalar values and stores of a CPU kernel, one C++ statement each."""
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Sequence, Set
+from typing import Callable, Dict, List, NamedTuple, Sequence, Set
 
 from tf_autofuse.codegen.host_loose import loose_values
 from tf_autofuse.codegen.host_reduce import Accumulator
@@ -36,6 +36,13 @@ def inside_test(point: str, inside: Inside) -> str:
     return "({0} >= low{1}) & ({0} < high{1})".format(point, inside.number)
 
 
+class Near(NamedTuple):
+    """Elements that are neighbours: the one at point p is `pointer`[`place` % p]."""
+
+    pointer: str
+    place: str
+
+
 class ValuePrinter:
     """Lines of one C++ function over the axes of `loop`.
 
@@ -60,6 +67,7 @@ class ValuePrinter:
         self.known: Set[str] = set()
         self.bound: Dict[str, str] = {}
         self.runs: Dict[str, str] = {}
+        self.near: Dict[str, Near] = {}  # how loads lie in the loop at hand
         self.ahead: Sequence[Load] = ()  # what runs ask of memory for the next kept point
         self.columns: Dict[int, str] = {}  # where stores of short rows wait until they are whole
         self.reused: Dict[int, int] = {}  # outputs that may lie where an input lies
@@ -180,7 +188,7 @@ class ValuePrinter:
         if value.name in self.runs and value.dtype not in NARROW_FLOATS:
             text = self.runs[value.name]
         elif isinstance(value, Load):
-            text = self._guarded(value, "in%d[%s]" % (value.input, self._load_offset(value)))
+            text = self._guarded(value, self._element(value))
             text += " != 0" if value.dtype == "bool" and not self._is_part(value) else ""
         elif isinstance(value, Inside):
             text = inside_test(self.point[value.axes[0]], value)
@@ -237,6 +245,8 @@ class ValuePrinter:
         row = self.rows.get(value.input)
         if value.dtype != "float16" or value.when:
             return False
+        if value.name in self.near:
+            return True
         if row is not None:
             return value.moved and row.unit_axis == axis
         return value.axes[-1:] == (axis,)
@@ -264,8 +274,10 @@ class ValuePrinter:
     def _widen(self, value: Load, axis: str, room: str, start: str, call: str) -> None:
         run = "run%d" % self.index[value.name]
         self.put("AF_BUFFER float %s[%s];" % (run, room))
-        offset = self._from(axis, lambda: self._load_offset(value), start)
-        self.put(call % ("in%d + %s" % (value.input, offset), run))
+        near = self.near.get(value.name)
+        place = "%s + %s" % (near.pointer, near.place % start) if near else "in%d + %s" % (
+            value.input, self._from(axis, lambda: self._load_offset(value), start))
+        self.put(call % (place, run))
         self.runs[value.name] = "%s[%s - %s]" % (run, self.point[axis], start)
 
     def narrow_run(self, number: int, axis: str) -> None:
@@ -298,6 +310,13 @@ class ValuePrinter:
             text = "%s * %s + %s" % (inner, self.size[axis], self.point[axis]) if text else (
                 self.point[axis])
         return text or "0"
+
+    def _element(self, value: Load) -> str:
+        """What a load reads at the current point."""
+        near = self.near.get(value.name)
+        if near:
+            return "%s[%s]" % (near.pointer, near.place % self.point[value.walked[-1]])
+        return "in%d[%s]" % (value.input, self._load_offset(value))
 
     def _load_offset(self, value: Load) -> str:
         row = self.rows.get(value.input)
