@@ -52,13 +52,17 @@ def told_shapes(view: GraphView, members: Iterable[int]) -> List[int]:
     return [index for index in order if index in found]
 
 
-def _only_tells(view: GraphView, node: ViewNode, inside: Set[int]) -> bool:
-    """Whether a node tells sizes, and nothing but that, and `inside`, waits for it."""
+def _tells(view: GraphView, node: ViewNode) -> bool:
+    """Whether a node tells sizes, and nothing but a size comes before it."""
     if node.type in CONST_TYPES:
         return bool(node.controls_in) and all(is_size(view, maker) for maker in node.controls_in)
-    waits = set(node.controls_out) - inside - set(_held_back(view, node))
-    told = node.type in _COUNT_TYPES or is_size(view, node.index)
-    return told and not waits and not node.controls_in
+    return not node.controls_in and (node.type in _COUNT_TYPES or is_size(view, node.index))
+
+
+def _only_tells(view: GraphView, node: ViewNode, inside: Set[int]) -> bool:
+    """Whether a node tells sizes, and nothing but that, and `inside`, waits for it."""
+    return _tells(view, node) and (node.type in CONST_TYPES or not (
+        set(node.controls_out) - inside - set(_held_back(view, node))))
 
 
 def _held_back(view: GraphView, node: ViewNode) -> Tuple[int, ...]:
@@ -68,8 +72,9 @@ def _held_back(view: GraphView, node: ViewNode) -> Tuple[int, ...]:
 
 def _asked(view: GraphView, node: ViewNode, inside: Set[int]) -> List[int]:
     """What tells a node a shape, and what it only waits for."""
-    held = [view.index[ref[0]] for ref in node.inputs
-            if ref is not None and view.holds(node, ref, inside)]
+    makers = [(view.index[ref[0]], ref) for ref in node.inputs if ref is not None]
+    held = [maker for maker, ref in makers
+            if _tells(view, view.nodes[maker]) and view.holds(node, ref, inside)]
     return held + list(node.controls_in)
 
 
