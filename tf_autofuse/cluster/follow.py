@@ -11,7 +11,7 @@ from tf_autofuse.cluster.recompute import is_cheap
 from tf_autofuse.cluster.view import GraphView, ViewNode
 from tf_autofuse.cluster.views import has_equal_dims
 from tf_autofuse.loop.ops import item_bytes
-from tf_autofuse.loop.source import Dims, Operator, TensorInfo, TensorRef
+from tf_autofuse.loop.source import Dims, Operator, TensorRef
 from tf_autofuse.loop.views import VIEW_RULES
 from tf_autofuse.ops import ALIGNED_RULES, MOVE, OPS, REDUCE
 
@@ -63,22 +63,26 @@ class Followers:
         if not (self._delicate[first] or self._delicate[second]) and all(
                 info.dims == dims for info in read):
             return True
-        if not all(map(_is_static, [result, *read])):
+        if dims is None or any(info.count for info in read):
             return False
         if not self._aligned[second]:
             return OPS[operator.type].lower == "reshape" and _long(read[0].dims) == _long(dims)
         inside = {ref for ref in operator.inputs
                   if self._group.get(self._view.index[ref[0]]) == first}
-        return all(self._view.infos[ref].dims == dims for ref in inside) and (
-            self._aligned[first] or self._meets_once(first, operator, inside))
+        if any(self._view.infos[ref].dims != dims for ref in inside):
+            return False
+        static = min([min(info.dims or (0,)) for info in [result, *read]]) >= 0
+        return static and self._aligned[first] or self._meets_once(first, operator, inside, static)
 
-    def _meets_once(self, first: int, operator: Operator, inside: Set[TensorRef]) -> bool:
+    def _meets_once(self, first: int, operator: Operator, inside: Set[TensorRef],
+                    static: bool) -> bool:
         """Whether a cheap operator and a group share but one tensor that varies, which the group
-        makes. No axes of the group are unified then. An operator that is not cheap may not follow a
-        broadcast, and so has to be lowered with it."""
-        others = [ref for ref in operator.inputs if ref not in inside]
-        return len(inside) == 1 and is_cheap(operator.type) and not any(
-            _long(self._view.infos[ref].dims) and self._reads(first, ref) for ref in others)
+        makes, and no size of run time decides about a broadcast. No axes of the group are unified
+        then. An operator that is not cheap may not follow a broadcast: it has to be lowered."""
+        others = [ref for ref in operator.inputs
+                  if ref not in inside and _long(self._view.infos[ref].dims)]
+        return (len(inside) == 1 and is_cheap(operator.type) and (static or not others)
+                and not any(self._reads(first, ref) for ref in others))
 
     def _reads(self, group: int, ref: TensorRef) -> bool:
         readers = self._view.node(ref[0]).consumers[ref[1]]
@@ -100,11 +104,6 @@ class Followers:
             and item_bytes(reads[0].dtype) <= item_bytes(result.dtype)
             and all(not infos[ref].dims for ref in operator.inputs if infos[ref].const is not None)
         )
-
-
-def _is_static(info: TensorInfo) -> bool:
-    """Whether nothing of a tensor is a size of run time."""
-    return info.dims is not None and min(info.dims, default=0) >= 0 and info.count is None
 
 
 def _long(dims: Optional[Dims]) -> List[int]:
