@@ -18,7 +18,7 @@ from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, Candidate, LoweringMemo, 
 from tf_autofuse.cluster.order import CONTROL_FLOW_TYPES, contexts, places
 from tf_autofuse.cluster.reasons import FuseDecision
 from tf_autofuse.cluster.recompute import Graph, recompute
-from tf_autofuse.cluster.result import Cluster, Clustering
+from tf_autofuse.cluster.result import Cluster, Clustering, Joined
 from tf_autofuse.cluster.symbols import refine
 from tf_autofuse.cluster.told import is_size, told_shapes
 from tf_autofuse.cluster.view import SETTING_ATTRS, GraphView, ViewNode, read_attr
@@ -314,13 +314,13 @@ class _Clusterer:
     # ---- result ----------------------------------------------------------------------------
 
     def _collect(self, min_ops: int, copies: bool) -> Clustering:
-        clusters: List[Cluster] = []
+        joined: List[Joined] = []
         for members in self._members.values():
             if members[0] not in self._operators:
                 continue
             members = self._without_last_views(members)
             if sum(saves_work(self._view, self._operators[i]) for i in members) >= min_ops:
-                self._finish(members, clusters)
+                self._finish(members, joined)
                 continue
             for index in members:
                 name = self._view.nodes[index].name
@@ -328,7 +328,8 @@ class _Clusterer:
                 self._leave(index, decision)
         graph = Graph(self._view, self._operators, self._memo, self._order,
                       lambda first, second: self._judge_pair(first, second).ok)
-        clusters = recompute(graph, clusters, min_ops) if copies else clusters
+        clusters = recompute(graph, joined, min_ops) if copies else [
+            Cluster(nodes, lowered.named()) for nodes, lowered in joined]
         clusters.sort(key=lambda cluster: self._rank[cluster.own[0].index])
         home = {node.index: n for n, cluster in enumerate(clusters) for node in cluster.own}
         told = [told_shapes(self._view, [node.index for node in c.members]) for c in clusters]
@@ -347,11 +348,11 @@ class _Clusterer:
             self._leave(pair[1], decision)
         return kept
 
-    def _finish(self, members: List[int], clusters: List[Cluster]) -> None:
+    def _finish(self, members: List[int], joined: List[Joined]) -> None:
         nodes = tuple(self._view.nodes[index] for index in members)
         try:
-            lowered = self._memo.lower(*self._operators_and_outputs(members))
-            clusters.append(Cluster(nodes, lowered))
+            lowered = self._memo.find(*self._operators_and_outputs(members))
+            joined.append(Joined(nodes, lowered))
         except Unsupported as error:
             decision = FuseDecision.no(error.code, str(error))
             self._alone.update((index, decision) for index in members)

@@ -8,17 +8,16 @@ it is not written. An operator without readers is in no kernel but those that co
 """
 from __future__ import annotations
 
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from tf_autofuse.cluster.fusible import saves_work
 from tf_autofuse.cluster.lowering import UNKNOWN_SIZE, Lowering, LoweringMemo
-from tf_autofuse.cluster.result import Cluster
+from tf_autofuse.cluster.result import Cluster, Joined
 from tf_autofuse.cluster.told import told_shapes
 from tf_autofuse.cluster.view import GraphView
 from tf_autofuse.errors import Unsupported
 from tf_autofuse.ge.reading import CONST_TYPES
 from tf_autofuse.loop.ir import Map
-from tf_autofuse.loop.lower import LoweredKernel
 from tf_autofuse.loop.ops import HEAVY, REFUSING, item_bytes
 from tf_autofuse.loop.source import Operator, TensorRef
 from tf_autofuse.ops import ALIGNED_RULES, OPS, VIEW
@@ -56,28 +55,33 @@ class Graph(NamedTuple):
     fit: Callable[[int, int], bool]
 
 
-def recompute(graph: Graph, clusters: Sequence[Cluster], min_ops: int) -> List[Cluster]:
+def recompute(graph: Graph, joined: Sequence[Joined], min_ops: int) -> List[Cluster]:
     """The clusters, with copies of cheap producers where that saves bytes; those that have
     nothing left to compute are gone, and all have at least `min_ops` operators of their own."""
-    return _Recompute(graph, clusters, min_ops).run()
+    return _Recompute(graph, joined, min_ops).run()
 
 
 class _Kernel:
-    """`members` and `copies` are node indices; `lowered` and `moved` belong to them."""
+    """`members` and `copies` are node indices; `lowered` belongs to them, None where there are
+    none."""
 
-    def __init__(self, members: Set[int], lowered: LoweredKernel, moved: int):
+    def __init__(self, members: Set[int], lowered: Lowering):
         self.members = members
         self.copies: Set[int] = set()
-        self.lowered: Union[None, LoweredKernel, Lowering] = lowered
-        self.moved = moved
+        self.lowered: Optional[Lowering] = lowered
         self.tries = 0
         self.reads: Optional[Set[TensorRef]] = None
 
+    @property
+    def moved(self) -> int:
+        """Bytes that it moves."""
+        return self.lowered.candidate.moved if self.lowered is not None else 0
+
     def state(self) -> tuple:
-        return set(self.members), set(self.copies), self.lowered, self.moved
+        return set(self.members), set(self.copies), self.lowered
 
     def restore(self, state: tuple) -> None:
-        self.members, self.copies, self.lowered, self.moved = state
+        self.members, self.copies, self.lowered = state
         self.reads = None
 
     def has(self, index: int) -> bool:
@@ -85,13 +89,13 @@ class _Kernel:
 
 
 class _Recompute:
-    def __init__(self, graph: Graph, clusters: Sequence[Cluster], min_ops: int):
+    def __init__(self, graph: Graph, joined: Sequence[Joined], min_ops: int):
         self._graph = graph
         self._view = graph.view
         self._min_ops = min_ops
         self._rank = {index: rank for rank, index in enumerate(graph.order)}
-        self._kernels = [_Kernel({node.index for node in c.nodes}, c.lowered, -1)
-                         for c in clusters]
+        self._kernels = [_Kernel({node.index for node in nodes}, lowered)
+                         for nodes, lowered in joined]
         self._places: Dict[int, List[_Kernel]] = {}
         for kernel in self._kernels:
             for index in kernel.members:
@@ -107,15 +111,13 @@ class _Recompute:
 
     def _cluster(self, kernel: _Kernel, owned: Set[int]) -> Cluster:
         """An operator that is gone counts for the first kernel that computes it."""
-        lowered = kernel.lowered
-        assert lowered is not None
+        assert kernel.lowered is not None
         taken = (kernel.copies & self._gone) - owned
         owned |= taken
         indices = self._sorted(kernel.members | kernel.copies)
         nodes = tuple(self._view.nodes[index] for index in indices)
         copies = frozenset(kernel.copies)
-        lowered = lowered.named() if isinstance(lowered, Lowering) else lowered
-        return Cluster(nodes, lowered, copies, copies - taken)
+        return Cluster(nodes, kernel.lowered.named(), copies, copies - taken)
 
     def _sorted(self, indices: Set[int]) -> List[int]:
         return sorted(indices, key=self._rank.__getitem__)
@@ -194,11 +196,14 @@ class _Recompute:
 
     def _is_idle(self, index: int) -> bool:
         """Whether no bytes are saved where nobody has a view any more: it is in no kernel, or its
-        kernel then writes the operand in its place."""
+        kernel then writes the operand in its place. (Of a size of run time a kernel may know more
+        with the view than without.)"""
         node = self._view.nodes[index]
-        if OPS[node.type].kind != VIEW:
+        name, port = self._graph.operators[index].inputs[0]
+        sizes = [size for ref in ((name, port), (node.name, 0))
+                 for size in self._view.infos[ref].dims or ()]
+        if OPS[node.type].kind != VIEW or min(sizes, default=0) < 0:
             return False
-        (name, port), = self._graph.operators[index].inputs
         operand = self._view.index[name]
         homes = [place for place in self._places.get(index, ()) if index in place.members]
         return all(operand in home.members for home in homes) and not (
@@ -235,14 +240,14 @@ class _Recompute:
         places = {i: list(self._places.get(i, ())) for i in copied}
         gone = set(self._gone)
         try:
-            before = sum(self._lower(kernel) for kernel in touched)
+            before = sum(kernel.moved for kernel in touched)
             heavy = [_heavy(kernel) for kernel in kernels]
             for kernel in touched:
                 kernel.tries += 1
             for kernel in kernels:
                 self._copy(kernel, copied)
             saved = self._remove_unread(copied)
-            after = sum(self._lower(kernel, True) for kernel in touched)
+            after = sum(self._lower(kernel) for kernel in touched)
             if after - saved < before and heavy == [_heavy(kernel) for kernel in kernels]:
                 return True
         except Unsupported:
@@ -302,12 +307,10 @@ class _Recompute:
         ]
         return list(dict.fromkeys(found))
 
-    def _lower(self, kernel: _Kernel, changed: bool = False) -> int:
-        """Bytes that a kernel moves; Unsupported where it cannot be one."""
-        if kernel.moved >= 0 and not changed:
-            return kernel.moved
+    def _lower(self, kernel: _Kernel) -> int:
+        """Bytes that a changed kernel moves; Unsupported where it cannot be one."""
         if not kernel.members:
-            kernel.copies, kernel.lowered, kernel.moved = set(), None, 0
+            kernel.copies, kernel.lowered = set(), None
             return 0
         own = [self._graph.operators[index] for index in kernel.members]
         if sum(saves_work(self._view, operator) for operator in own) < self._min_ops:
@@ -316,7 +319,6 @@ class _Recompute:
         operators = [self._graph.operators[index] for index in indices]
         outputs = self._outputs(kernel, indices)
         kernel.lowered = self._graph.memo.find(operators, outputs)
-        kernel.moved = kernel.lowered.candidate.moved
         return kernel.moved
 
     def _outputs(self, kernel: _Kernel, indices: Sequence[int]) -> List[TensorRef]:

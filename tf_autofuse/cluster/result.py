@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Dict, FrozenSet, List, NamedTuple, Tuple
 
+from tf_autofuse.cluster.lowering import Lowering
 from tf_autofuse.cluster.reasons import FuseDecision
 from tf_autofuse.cluster.view import ViewNode
 from tf_autofuse.loop.lower import LoweredKernel
@@ -29,6 +30,13 @@ class Cluster(NamedTuple):
     def own(self) -> Tuple[ViewNode, ...]:
         """The operators that count for this cluster; each counts once in a graph."""
         return tuple(node for node in self.nodes if node.index not in self.shared)
+
+
+class Joined(NamedTuple):
+    """Operators in topological order that are one kernel, whose names are still to be put in."""
+
+    nodes: Tuple[ViewNode, ...]
+    lowered: Lowering
 
 
 class Clustering(NamedTuple):
