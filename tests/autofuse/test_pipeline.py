@@ -145,7 +145,7 @@ def test_strict_turns_a_failure_into_an_error(monkeypatch):
 
 
 def test_a_cluster_that_fits_no_schedule_is_cut(monkeypatch):
-    plan = pipeline.plan_kernel
+    plan = kernels.plan_kernel
 
     def small_only(lowered, missing=""):
         if sum(value.op in ("exp", "tanh") for value in lowered.kernel.body
@@ -153,7 +153,7 @@ def test_a_cluster_that_fits_no_schedule_is_cut(monkeypatch):
             raise ScheduleError("too many buffers")
         return plan(lowered)
 
-    monkeypatch.setattr(pipeline, "plan_kernel", small_only)
+    monkeypatch.setattr(kernels, "plan_kernel", small_only)
     fuse(chain("Exp", "Abs", "Tanh", "Relu"))
     assert [k.op_types for k in RECORDER.report({}).kernels] == [("Exp", "Abs"), ("Tanh", "Relu")]
 
@@ -179,7 +179,7 @@ def test_a_cluster_too_small_to_cut_is_left_with_a_reason(monkeypatch):
     def never(lowered, missing=""):
         raise ScheduleError("too many buffers")
 
-    monkeypatch.setattr(pipeline, "plan_kernel", never)
+    monkeypatch.setattr(kernels, "plan_kernel", never)
     assert "AutofusedKernel" not in fuse(chain("Exp", "Abs"))
     assert set(unfused_codes().values()) == {"SCHEDULE"}
 
@@ -273,8 +273,8 @@ def test_a_second_report_counts_nothing_anew(monkeypatch):
 
 def test_kernels_compile_while_others_are_planned(monkeypatch):
     seen = []
-    plan = pipeline.plan_kernel
-    monkeypatch.setattr(pipeline, "plan_kernel",
+    plan = kernels.plan_kernel
+    monkeypatch.setattr(kernels, "plan_kernel",
                         lambda lowered: seen.append("plan") or plan(lowered))
     build_with(monkeypatch, libraries, lambda key, source: seen.append("start"))
     fuse(chain("Abs", "Exp", "MatMulV2", "Relu", "Exp"))

@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from tf_autofuse import build, log, paths
+from tf_autofuse.build import process
 from tf_autofuse.build.cache import KernelCache, headers_digest
 from tf_autofuse.errors import BuildError
 
@@ -188,6 +189,30 @@ def test_what_is_built_is_taken_at_once():
         builds.start("a", GOOD % 31)
         assert seen == [(library, threading.get_ident())]
         assert builds.results([("a", GOOD % 31)]) == {"a": library}
+
+
+def test_one_waits_for_another_without_holding_a_thread(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    order, gate = [], threading.Event()
+    with process.Crew() as crew:
+        first = crew.start(lambda: gate.wait() and order.append("first"))
+        second = crew.start(order.append, "second", weight=9, after=first)
+        crew.result(crew.start(order.append, "another"))
+        assert order == ["another"] and not second.done()
+        gate.set()
+        crew.result(second)
+        crew.result(crew.start(order.append, "third", after=second))
+    assert order == ["another", "first", "second", "third"]
+
+
+def test_those_behind_one_that_fails_run():
+    with process.Crew() as crew:
+        gate = threading.Event()
+        first = crew.start(lambda: gate.wait() and 1 // 0)
+        second = crew.start(int, "2", after=first)
+        gate.set()
+        assert crew.result(second) == 2
+        assert isinstance(first.exception(), ZeroDivisionError)
 
 
 def test_a_kernel_needs_nothing_that_another_library_of_the_process_has():

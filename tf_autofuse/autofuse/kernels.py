@@ -21,6 +21,7 @@ from tf_autofuse.errors import ScheduleError
 from tf_autofuse.kernel.nest import build_nests
 from tf_autofuse.kernel.stage import staged
 from tf_autofuse.kernel.text import kernel_key, print_kernel
+from tf_autofuse.loop.canonical import in_canonical_order
 from tf_autofuse.loop.ir import LoopKernel
 from tf_autofuse.loop.lower import LoweredKernel
 from tf_autofuse.loop.merge import merge_axes
@@ -63,6 +64,18 @@ class KernelPlan(NamedTuple):
 
 _MAX_PLANS = 512  # about 50 KB each
 _PLANS: "OrderedDict[Tuple[str, str, str], KernelPlan]" = OrderedDict()
+
+
+def plan_in_order(
+    lowered: LoweredKernel, missing: str = ""
+) -> Tuple[LoweredKernel, KernelPlan]:
+    """A kernel in the order that it shares with others that are alike, and its plan; in its own
+    order where only that fits the chip. `missing` as `plan_kernel` takes it."""
+    ordered = in_canonical_order(lowered)
+    try:
+        return ordered, plan_kernel(ordered, missing)
+    except ScheduleError:
+        return lowered, plan_kernel(lowered, missing)
 
 
 def plan_kernel(lowered: LoweredKernel, missing: str = "") -> KernelPlan:

@@ -11,7 +11,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 from tf_autofuse import flags, interrupts
 from tf_autofuse.autofuse import debug
 from tf_autofuse.autofuse.api import is_host, is_legacy
-from tf_autofuse.autofuse.kernels import KernelPlan, complete_bundle, plan_kernel, write_bundle
+from tf_autofuse.autofuse.kernels import KernelPlan, complete_bundle, plan_in_order, write_bundle
 from tf_autofuse.autofuse.later import Builds
 from tf_autofuse.autofuse.replace import FusedNode, replace_cluster
 from tf_autofuse.autofuse.stages import dump_stage
@@ -88,7 +88,8 @@ def _plan(view: GraphView, cluster: Cluster, alone: List[UnfusedEntry]) -> List[
     """Plans of a cluster; one that fits no schedule is cut in two until its parts do."""
     interrupts.check()
     try:
-        plan = plan_kernel(cluster.lowered)
+        lowered, plan = plan_in_order(cluster.lowered)
+        cluster = cluster._replace(lowered=lowered)
         return [(cluster, debug.with_own_source(plan, _fused_name(cluster, plan)))]
     except ScheduleError as error:
         plan_again = _plan_plain if cluster.copies else _plan_halves
@@ -135,7 +136,8 @@ def _plan_for_cpu(
     CPU has none."""
     try:
         if isinstance(error, ScheduleError):
-            plan = plan_kernel(cluster.lowered, error.message)
+            lowered, plan = plan_in_order(cluster.lowered, error.message)
+            cluster = cluster._replace(lowered=lowered)
             return [(cluster, debug.with_own_source(plan, _fused_name(cluster, plan)))]
     except ScheduleError:
         pass

@@ -20,6 +20,7 @@ from ..locks import ForkLock
 from . import toolchain as compilers
 from .cache import LIBRARY, CacheEntry, KernelCache, digest_of, headers_digest, open_cache
 from .elf import why_no_library
+from .numbers import exchange, shared_text
 from .precompiled import precompiled_folder
 from .process import Crew, run_parallel
 from .progress import Progress
@@ -81,11 +82,13 @@ def build_library(
     flags: Sequence[str],
     include_dirs: Sequence[str],
     header: Optional[Tuple[str, str]] = None,
+    make: Optional[Callable[[str], str]] = None,
 ) -> str:
     """Path of the shared library of a C++ text, from the cache or built now.
 
     `label` names the kernel in messages. The compiler's target flags are added to `flags`.
     `header` is the name and the text of a header to precompile: the first that the source includes.
+    `make` writes the library to the path it gets, in the place of the compiler, and says how.
     Raises BuildError: no compiler, a compiler error, a time-out, or a disk that takes no entry.
     A source that did not compile is not tried again in this process, and after two time-outs in
     a row nothing is, until `forget_failures`.
@@ -108,7 +111,13 @@ def build_library(
             if header is not None:
                 found = precompiled_folder(cache, toolchain, *header, all_flags, folders)
                 search = (found, *folders) if found is not None else folders
-            library = _build(cache, toolchain, key, label, source, all_flags, search, said)
+
+            def run(source_path: str, library_path: str) -> str:
+                if make is not None:
+                    return make(library_path)
+                return compile_shared(toolchain, source_path, library_path, all_flags, search)
+
+            library = _build(cache, key, label, source, run, said)
         details.update(cached=cached, library=library)
     record = CompileRecord(label, key, time.perf_counter() - start, cached, "".join(said))
     with _log_lock:
@@ -165,22 +174,21 @@ def _note(key: str, error: Optional[BuildError]) -> None:
 
 def _build(
     cache: KernelCache,
-    toolchain: Toolchain,
     key: str,
     label: str,
     source: str,
-    flags: Tuple[str, ...],
-    folders: Tuple[str, ...],
+    run: Callable[[str, str], str],
     said: List[str],
 ) -> str:
     """Build and store one library; errors carry the label and the kept source. `said` gets what
-    the compiler said."""
+    `run` says that made it, from the path of the source and that of the library."""
 
     def build(source_path: str, library_path: str) -> None:
-        said.append(compile_shared(toolchain, source_path, library_path, flags, folders))
+        said.append(run(source_path, library_path))
         problem = why_no_library(library_path)
         if problem:
-            raise BuildError("{} wrote no library: {}".format(toolchain.command[0], problem))
+            program = find_toolchain().command[0]
+            raise BuildError("{} wrote no library: {}".format(program, problem))
 
     try:
         library = cache.insert(key, label, source, build)
@@ -203,10 +211,27 @@ def compile_host_kernel(source: str, *, key: str) -> str:
     """Path of the library of a host kernel text that implements the kernel ABI.
 
     `key` is the caller's name of the kernel; it labels the entry, and the source decides the
-    identity. Raises BuildError.
+    identity. Kernels that differ in their numbers alone are compiled once. Raises BuildError.
     """
+    text, numbers = shared_text(source)
+    if not numbers or host_kernel_path(source)[1]:
+        return _compiled(source, key)
+    shared = _compiled(text, key)
+
+    def write(path: str) -> str:
+        with open(shared, "rb") as file:
+            library = exchange(file.read(), numbers)
+        with open(path, "wb") as file:
+            file.write(library)
+        return "{} with numbers of its own\n".format(shared)
+
+    return _compiled(source, key, write)
+
+
+def _compiled(source: str, label: str, make: Optional[Callable[[str], str]] = None) -> str:
     flags = find_toolchain().host_flags
-    return build_library(source, label=key, flags=flags, include_dirs=_host_folders())
+    return build_library(
+        source, label=label, flags=flags, include_dirs=_host_folders(), make=make)
 
 
 def host_kernel_path(source: str) -> Tuple[str, bool]:
@@ -253,6 +278,7 @@ class HostBuilds:
         self._crew = Crew()
         self._progress = Progress()
         self._jobs: Dict[Tuple[str, str], Future] = {}
+        self._first: Dict[str, Future] = {}  # of the kernels that share a text
 
     def start(self, key: str, source: str) -> None:
         """Compile a kernel, if that has not begun; one that is there already is taken at once,
@@ -263,7 +289,10 @@ class HostBuilds:
             job: Future = Future()
             job.set_result(self._build(key, source))
         else:
-            job = self._crew.start(self._build, key, source, weight=len(source))
+            text = shared_text(source)[0]
+            job = self._crew.start(self._build, key, source, weight=len(text),
+                                   after=self._first.get(text))
+            self._first.setdefault(text, job)
         self._jobs[(key, source)] = job
 
     def results(

@@ -81,27 +81,35 @@ class Crew:
         self._pool = ThreadPoolExecutor(max_workers=os.cpu_count() or 1)
         self._lock = ForkLock()
         self._waiting: List[Tuple[Any, ...]] = []  # a heap: -weight, number, call, job
+        self._behind: Dict[Future, List[Tuple[Any, ...]]] = {}  # calls that wait for a job
         self._jobs: List[Future] = []
 
-    def start(self, function: Callable[..., Any], *args: Any, weight: int = 0) -> Future:
-        """Call ``function(*args)`` soon."""
+    def start(self, function: Callable[..., Any], *args: Any, weight: int = 0,
+              after: Optional[Future] = None) -> Future:  # fmt: skip
+        """Call ``function(*args)`` soon, but not before the job `after` has ended."""
         job: Future = Future()
+        call = functools.partial(function, *args)
         with self._lock:
-            call = functools.partial(function, *args)
-            heapq.heappush(self._waiting, (-weight, len(self._jobs), call, job))
+            item = (-weight, len(self._jobs), call, job)
             self._jobs.append(job)
+            if after is not None and not after.done():
+                self._behind.setdefault(after, []).append(item)
+                return job
+            heapq.heappush(self._waiting, item)
         self._pool.submit(self._run_next)
         return job
 
     def _run_next(self) -> None:
         with self._lock:
-            _, _, call, job = heapq.heappop(self._waiting)
-        if not job.set_running_or_notify_cancel():
-            return
-        try:
-            job.set_result(call())
-        except BaseException as error:
-            job.set_exception(error)
+            items = [heapq.heappop(self._waiting)]
+        for _, _, call, job in items:  # grows while it is walked
+            if job.set_running_or_notify_cancel():
+                try:
+                    job.set_result(call())
+                except BaseException as error:
+                    job.set_exception(error)
+            with self._lock:
+                items += self._behind.pop(job, [])
 
     @staticmethod
     def result(job: Future) -> Any:

@@ -7,6 +7,7 @@ from tf_autofuse.codegen.host_beside import BesidePrinter
 from tf_autofuse.codegen.host_cost import element_cost
 from tf_autofuse.codegen.host_dense import DenseForm, dense_form, dense_test
 from tf_autofuse.codegen.host_moments import join_moments, with_means
+from tf_autofuse.codegen.host_numbers import free_numbers, number_places, print_numbers
 from tf_autofuse.kernel.ir import Kernel
 from tf_autofuse.kernel.nest import Nest, build_nests, runtime_rows, table_names
 from tf_autofuse.loop.ir import PARTS, Load, LoopKernel, Map, Place, unit_axis
@@ -15,7 +16,7 @@ from tf_autofuse.loop.text import print_loop
 
 _HEADERS = ("kernel_abi.h", "cut.h", "scalar_types.h", "integer_math.h", "vector_math.h",
             "rough_math.h", "special_math.h", "loose_math.h", "lanes.h", "chunk.h", "stream.h",
-            "turn.h", "pieces.h", "bessel_math.h", "gamma_math.h")
+            "turn.h", "pieces.h", "bessel_math.h", "gamma_math.h", "numbers.h")
 
 
 def print_host(kernel: Kernel) -> str:
@@ -35,11 +36,13 @@ def print_nests(loop: LoopKernel, nests: Sequence[Nest]) -> str:
     dense = dense_form(loop)
     if dense is not None:
         forms.append(_dense(loop, dense))
+    numbers = free_numbers(loop)
     for printer in [printer for form in forms for printer in form.printers]:
         printer.reused = reused
+        printer.numbers = number_places(printer.loop, numbers)
     includes = "".join('#include "%s"\n' % name for name in
                        _HEADERS)
-    parts = [head + "\n" + includes]
+    parts = [head + "\n" + includes] + [print_numbers(numbers)] * bool(numbers)
     parts += [printer.print() for form in forms for printer in form.printers]
     parts += [_cut(form) for form in forms]
     parts += [_tiling(loop, forms, dense)] + [_reuse(reused)] * bool(reused)

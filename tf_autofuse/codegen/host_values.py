@@ -64,6 +64,7 @@ class ValuePrinter:
         self.loose = loose_values(loop) - self.rough
         self.fractions = logs_of_fractions(loop)
         self.to_one = powers_to_one(loop)
+        self.numbers: Dict[str, int] = {}  # constants that are no part of the code
         self.known: Set[str] = set()
         self.bound: Dict[str, str] = {}
         self.runs: Dict[str, str] = {}
@@ -88,10 +89,12 @@ class ValuePrinter:
         self.put("}")
 
     def declare_parameters(self, roots: Sequence[str], stores: Sequence[int]) -> None:
-        """Sizes, run-time strides and pointers used by the values `roots` and by `stores`."""
+        """Sizes, run-time strides, numbers and pointers used by the values `roots` and by `stores`.
+        """
         for number, axis in enumerate(self.loop.sized_axes):
             self.put("const int64_t %s = args->sizes[%d];" % (self.size[axis], number))
         values = needed(self.loop, roots)
+        self._declare_numbers(values)
         for value in values:
             if isinstance(value, Inside):
                 for name in ("low%d" % value.number, "high%d" % value.number):
@@ -130,6 +133,14 @@ class ValuePrinter:
         """What tells the compiler that nothing is written where an input lies."""
         return "" if number in self.reused.values() else "__restrict__ "
 
+    def _declare_numbers(self, values: Sequence[Value]) -> None:
+        """Constants that are no part of the code."""
+        for value in values:
+            if value.name in self.numbers:
+                kind = self.c_type(value)
+                self.put("const %s %s = (%s)numbers.values[%d];"
+                         % (kind, self.var(value), kind, self.numbers[value.name]))
+
     def _declare_temp(self, const: str, name: str, number: int) -> None:
         """A pointer to a temporary, which lies in workspace."""
         kind = self._temp_type(number)
@@ -167,7 +178,7 @@ class ValuePrinter:
     def expr(self, name: str) -> str:
         """How other statements read the value."""
         value = self.by_name[name]
-        if isinstance(value, Const):
+        if isinstance(value, Const) and name not in self.numbers:
             return constant(value.value, value.dtype)
         return self.bound.get(name, self.var(value))
 

@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
-from tf_autofuse.autofuse.kernels import HOST_FILE, plan_kernel
+from tf_autofuse.autofuse.kernels import HOST_FILE, plan_in_order
 from tf_autofuse.build import compile_host_kernel
 from tf_autofuse.cluster.lowering import lower_legal, outputs_of
 from tf_autofuse.cluster.order import places
@@ -101,9 +101,9 @@ class _Kernel:
         self._infos = {ref: _sized(info) for ref, info in view.infos.items()}
         self._operators = [_sized_operator(view.operator(node)) for node in members]
         try:
-            lowered = lower_legal(self._operators, _outputs(view, members, fused), self._infos)
+            lowered, self._plan = plan_in_order(
+                lower_legal(self._operators, _outputs(view, members, fused), self._infos))
             self._lowered = lowered
-            self._plan = plan_kernel(lowered)
             self._library = compile_host_kernel(self._plan.files[HOST_FILE], key=self._plan.key)
             wide = {ref: _wide(info) for ref, info in self._infos.items()}
             self._exact = lower([_wide_operator(op) for op in self._operators], lowered.outputs,
