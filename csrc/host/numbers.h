@@ -15,7 +15,7 @@ struct Numbers {
   double values[count];
 };
 
-#define AUTOFUSE_NUMBERS(count, ...)                             \
+#define AUTOFUSE_NUMBERS(count, ...)                                   \
   extern __attribute__((visibility("hidden"))) Numbers<count> numbers; \
   Numbers<count> numbers = {AUTOFUSE_NUMBERS_MARK, {__VA_ARGS__}};
 

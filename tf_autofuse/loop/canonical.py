@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from tf_autofuse.loop.finish import LoweredKernel
-from tf_autofuse.loop.ir import Const, Load, LoopKernel, Map, Reduce, Value, print_dims, renamed
+from tf_autofuse.loop.ir import Const, Load, LoopKernel, Map, Value, print_dims, renamed
 from tf_autofuse.loop.merge import merge_axes
 from tf_autofuse.loop.sequence import on_demand
 from tf_autofuse.loop.text import print_loop
@@ -27,76 +27,70 @@ _MAX_CHOICES = 8
 Labels = Dict[str, str]
 
 
-class _Order(NamedTuple):
-    """Values by their places in the body, with the names of their operands; inputs and stores by
-    their numbers."""
+class _Ordered(NamedTuple):
+    """A kernel in order, and the numbers that its inputs and outputs had."""
 
-    values: Tuple[Tuple[int, Tuple[str, ...]], ...]
+    kernel: LoopKernel
     inputs: Tuple[int, ...]
-    stores: Tuple[int, ...]
+    outputs: Tuple[int, ...]
 
 
-_MAX_ORDERS = 1024
-_ORDERS: "OrderedDict[str, Optional[_Order]]" = OrderedDict()
+_MAX_KNOWN = 512
+_KNOWN: "OrderedDict[str, Optional[_Ordered]]" = OrderedDict()
 
 
 def in_canonical_order(lowered: LoweredKernel) -> LoweredKernel:
     """The kernel with inputs, outputs, values and operands in an order that does not depend on the
-    one they have. Kernels with a run-time table of more than strides stay as they are."""
+    one they have. Kernels with a run-time table of more than strides stay as they are.
+
+    One object serves all clusters of a structure, with the origins of the first.
+    """
     memo = print_loop(lowered.kernel)
-    if memo not in _ORDERS:
-        _ORDERS[memo] = _find_order(lowered.kernel)
-        if len(_ORDERS) > _MAX_ORDERS:
-            _ORDERS.popitem(last=False)
-    _ORDERS.move_to_end(memo)
-    order = _ORDERS[memo]
-    return lowered if order is None else _applied(order, lowered)
+    if memo not in _KNOWN:
+        _KNOWN[memo] = _ordered(lowered.kernel)
+        if len(_KNOWN) > _MAX_KNOWN:
+            _KNOWN.popitem(last=False)
+    _KNOWN.move_to_end(memo)
+    known = _KNOWN[memo]
+    if known is None:
+        return lowered
+    return lowered._replace(kernel=known.kernel,
+                            inputs=tuple(lowered.inputs[old] for old in known.inputs),
+                            outputs=tuple(lowered.outputs[old] for old in known.outputs))
 
 
-def _find_order(kernel: LoopKernel) -> Optional[_Order]:
+def _ordered(kernel: LoopKernel) -> Optional[_Ordered]:
     loads = [value for value in kernel.body if isinstance(value, Load)]
     fixed = kernel.intervals or kernel.repeats or kernel.temps
     if fixed or any(load.moved or load.when or load.at for load in loads):
         return None
-    kernel, _ = merge_axes(kernel)  # kernels of more axes than others may be alike once merged
-    labels = _labels(kernel)
+    merged, _ = merge_axes(kernel)  # kernels of more axes than others may be alike once merged
+    labels = _labels(merged)
     operands = {value.name: _in_order(value, labels) for value in kernel.body}
-    stores = sorted(range(len(kernel.stores)), key=lambda n: labels[kernel.stores[n].value])
-    names = on_demand([kernel.stores[n].value for n in stores], operands)
-    place = {value.name: at for at, value in enumerate(kernel.body)}
-    values = [kernel.body[place[name]] for name in names]
-    inputs = [value.input for value in values if isinstance(value, Load)]
+    stores = sorted(kernel.stores, key=lambda store: labels[store.value])
+    order = on_demand([store.value for store in stores], operands)
+    names = {name: str(new) for new, name in enumerate(order)}
+    inputs: List[int] = []
+    body: List[Value] = []
+    for value in (kernel.value(name) for name in order):
+        if isinstance(value, Load):
+            inputs.append(value.input)
+            value = replace(value, input=len(inputs) - 1)
+        elif isinstance(value, Map):
+            value = replace(value, operands=operands[value.name])
+        body.append(renamed(value, names))
     if sorted(inputs) != list(range(len(kernel.inputs))):
         return None
-    return _Order(tuple((place[name], operands[name]) for name in names), tuple(inputs),
-                  tuple(stores))
-
-
-def _applied(order: _Order, lowered: LoweredKernel) -> LoweredKernel:
-    kernel = lowered.kernel
-    names = {kernel.body[at].name: str(new) for new, (at, _) in enumerate(order.values)}
-    number = {old: new for new, old in enumerate(order.inputs)}
-    body: List[Value] = []
-    for at, operands in order.values:
-        value = kernel.body[at]
-        if isinstance(value, Load):
-            value = replace(value, input=number[value.input])
-        elif isinstance(value, Map):
-            value = replace(value, operands=operands)
-        body.append(renamed(value, names))
-    stores = [kernel.stores[old] for old in order.stores]
     outputs = [store.output for store in stores]
     made = replace(
         kernel, body=tuple(body),
         inputs=tuple(replace(kernel.inputs[old], name="in%d" % new)
-                     for new, old in enumerate(order.inputs)),
+                     for new, old in enumerate(inputs)),
         outputs=tuple(replace(kernel.outputs[old], name="out%d" % new)
                       for new, old in enumerate(outputs)),
         stores=tuple(replace(store, output=new, value=names[store.value])
                      for new, store in enumerate(stores)))
-    return lowered._replace(kernel=made,
-                            inputs=tuple(lowered.inputs[old] for old in order.inputs),
-                            outputs=tuple(lowered.outputs[old] for old in outputs))
+    return _Ordered(made, tuple(inputs), tuple(outputs))
 
 
 # ---- telling values apart ------------------------------------------------------------------
@@ -154,6 +148,4 @@ def _facts(value: Value) -> Tuple[object, ...]:
         return kind + (print_dims(value.dims),)
     if isinstance(value, Const):
         return kind + (str(value.value) if value.value in (0, 1) else "",)
-    if isinstance(value, Map):
-        return kind + (value.op,)
-    return kind + ((value.op, value.over, value.counted) if isinstance(value, Reduce) else ())
+    return kind + tuple(getattr(value, field, "") for field in ("op", "over", "counted"))

@@ -68,6 +68,7 @@ class Builder:
         self.kept_loads: Dict[str, str] = {}
         self.crossing, self.holding = Crossing(self), Holding(self)
         self.after_reduce: Set[str] = set()
+        self.read = {name for value in loop.body for name in value.args}
         self.places = frozenset(v.name for v in loop.body if isinstance(v, Place))
         for value in loop.body:
             if isinstance(value, Reduce) or set(value.args) & self.after_reduce:
@@ -378,8 +379,8 @@ class Builder:
         last = self.scope[-1] if self.scope else None
         if not isinstance(last, (Compute, Broadcast, Fill, Finish)) or last.dst != source:
             return False
-        if not final and any(home == source for name, home in self.home.items()
-                             if self._used_again(name, source)):
+        if not final and any(home == source and self._used_again(name)
+                             for name, home in self.home.items()):
             return False
         fields = dict(vars(last), dst=out)
         self.scope[-1] = type(last)(**fields)
@@ -388,8 +389,6 @@ class Builder:
                 table[key] = out  # type: ignore[index]
         return True
 
-    def _used_again(self, name: str, source: str) -> bool:
-        """Whether anything but one store reads the value held in `source`."""
-        users = [v for v in self.loop.body if name in v.args]
-        stores = [s for s in self.loop.stores if s.value == name]
-        return bool(users) or len(stores) > 1
+    def _used_again(self, name: str) -> bool:
+        """Whether anything but one store reads a value."""
+        return name in self.read or sum(s.value == name for s in self.loop.stores) > 1

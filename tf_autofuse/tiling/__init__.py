@@ -88,10 +88,11 @@ def fits(program: Program, chip: Platform) -> bool:
 
 
 def check_fits(kernel: Kernel) -> None:
-    """ScheduleError when not even one short row of some program fits UB."""
+    """ScheduleError when not even one short row fits UB by the first program of some nest, which
+    runs for all sizes."""
     chip = platform(kernel.platform)
-    for program in kernel.programs:
-        if not fits(program, chip):
+    for programs in kernel.variants:
+        if not fits(programs[0], chip):
             raise ScheduleError("the buffers of one short row need more than the %d bytes of UB"
                                 % chip.ub_bytes, stage="schedule")
 
