@@ -61,6 +61,17 @@ def test_cache_verify_finds_and_repairs(cache, capsys):
     assert capsys.readouterr().out == "1 entries checked, 0 damaged\n"
 
 
+def test_graphs_lie_among_the_kernels(cache, capsys):
+    cache.insert("c" * 64, "graph step", "x", lambda _, path: open(path, "wb").close())
+    code, found = run(capsys, "cache", "size", "--json")
+    assert (code, found["kernels"], found["graphs"]) == (0, 2, 1)
+    assert found["kernel_bytes"] + found["graph_bytes"] == sum(e.size for e in cache.entries())
+    assert cli.main(["cache", "size"]) == 0
+    assert "2 kernels " in capsys.readouterr().out
+    assert cli.main(["cache", "clear"]) == 0
+    assert "removed 2 kernels, 1 graphs and 1 bundles" in capsys.readouterr().out
+
+
 def test_cache_clear(cache, capsys):
     code, found = run(capsys, "cache", "clear", "--json")
     assert (code, found["kernels"], found["bundles"]) == (0, 2, 1)
