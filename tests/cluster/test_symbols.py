@@ -259,3 +259,24 @@ def test_a_repeated_number_is_part_of_what_has_its_size():
     column = net("ExpandDims", net("Tile", one, sizes, dims=(S,)), net.numbers(1), dims=(S, 1))
     (cluster,) = find_clusters(GraphView(net.graph(net("Mul", x, column, dims=(S, 8))))).clusters
     assert [node.type for node in cluster.nodes] == ["Neg", "Tile", "ExpandDims", "Mul"]
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_how_often_a_gradient_is_repeated_is_a_size(seen):
+    """Of a sum that kept its dims: what divides the sizes is no kernel, and gone if nobody else
+    reads it."""
+    net = SymbolNet()
+    x = net.data(S, 8)
+    shape = net.shape_of(x)
+    kept = net("DynamicStitch", net.numbers(0, 1), net.numbers(1), shape, net.numbers(1),
+               dims=(2,), dtype=DataType.DT_INT32)
+    most = net("Maximum", kept, net.numbers(1, 1), dims=(2,), dtype=DataType.DT_INT32)
+    times = net("FloorDiv", shape, most, dims=(2,), dtype=DataType.DT_INT32)
+    column = net("Reshape", net("Neg", net.data(S), dims=(S,)), kept, dims=(S, 1))
+    y = net("Mul", x, net("Tile", column, times, dims=(S, 8)), dims=(S, 8))
+    view = GraphView(net.graph(y, *[times] * seen))
+    found = find_clusters(view)
+    (cluster,) = found.clusters
+    assert [node.type for node in cluster.nodes] == ["Neg", "Reshape", "Tile", "Mul"]
+    codes = {view.nodes[index].type: decision.code for index, decision in found.alone.items()}
+    assert codes.get("Maximum") == codes.get("FloorDiv") == ("SHAPE_MATH" if seen else None)

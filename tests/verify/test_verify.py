@@ -137,6 +137,22 @@ def test_fusing_with_a_dead_constant(tmp_path):
     assert "dead: k" in render_text(result)
 
 
+@pytest.mark.parametrize("dtype", [DataType.DT_INT32, DataType.DT_FLOAT])
+def test_sizes_that_a_fused_node_knows_may_go(tmp_path, dtype):
+    made = builder()
+    few = TensorDesc([1], Format.FORMAT_ND, dtype)
+    made.add_op("s", "Shape", inputs=[("x", 0)], outputs=[few])
+    made.add_op("d", "FloorDiv", inputs=[("s", 0), ("s", 0)], outputs=[few])
+    made.add_op("a", "Tile", inputs=[("x", 0), ("d", 0)], outputs=[FP32])
+    made.add_op("m", "Mul", inputs=[("a", 0), ("k", 0)], outputs=[FP32])
+    made.add_op("r", "Relu", inputs=[("m", 0)], outputs=[FP32])
+    made.add_op("out", "NetOutput", inputs=[("r", 0)])
+    write(tmp_path, ("Entry", made.build()), ("Exit", after()))
+    result = verify_dumps(str(tmp_path))
+    assert result.ok == (dtype == DataType.DT_INT32)
+    assert sorted(result.dead) == (["d", "k", "s"] if result.ok else ["k"])
+
+
 HALF = TensorDesc([4, -1], Format.FORMAT_ND, DataType.DT_FLOAT16)
 OTHER = TensorDesc([5, -1], Format.FORMAT_ND, DataType.DT_FLOAT)
 

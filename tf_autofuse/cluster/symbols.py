@@ -18,7 +18,7 @@ from tf_autofuse.ge.reading import CONST_TYPES
 from tf_autofuse.loop.rules.moves import entries
 from tf_autofuse.loop.source import TensorInfo, TensorRef
 from tf_autofuse.loop.windows import Window
-from tf_autofuse.ops import ALIGNED_RULES, OPS
+from tf_autofuse.ops import ALIGNED_RULES, BROADCAST, ELEMENTWISE, OPS
 
 Dims = Tuple[int, ...]
 Product = Tuple[int, Dims]
@@ -69,6 +69,7 @@ class _Refiner:
                 infos[ref] = TensorInfo(info.dtype, self._dims(ref), info.const)
         for index in order:
             self._size(self._view.nodes[index])
+            self._math(self._view.nodes[index])
         self._view.nodes = [self._told(node) for node in self._view.nodes]
 
     def _told(self, node: ViewNode) -> ViewNode:
@@ -198,6 +199,22 @@ class _Refiner:
         self._view.sizes.add(node.index)
         if info.dims == ():
             self._count(ref, info, self._product(sizes))
+
+    def _math(self, node: ViewNode) -> None:
+        """Note what computes sizes, element by element, of nothing but sizes: how often a gradient
+        is repeated is found out so."""
+        row = OPS.get(node.type)
+        info = self._view.infos.get((node.name, 0))
+        if row is None or info is None or row.kind not in (ELEMENTWISE, BROADCAST) or (
+                info.dtype not in _SIZE_TYPES or len(info.dims or ()) != 1):
+            return
+        makers = [self._view.node(ref[0]) for ref in node.inputs if ref is not None]
+        computed = [maker for maker in makers if maker.type not in CONST_TYPES]
+        if computed and all(map(self._tells, computed)):
+            self._view.sizes.add(node.index)
+
+    def _tells(self, node: ViewNode) -> bool:
+        return node.type in ("Shape", "ShapeN") or node.index in self._view.sizes
 
     def _counted(self, node: ViewNode, ref: TensorRef, source: TensorRef) -> Optional[Dims]:
         """The sizes of which a tensor has the product or each."""

@@ -10,15 +10,25 @@ from tf_autofuse.ge.node import NodeData
 from tf_autofuse.ge.order import rank_nodes
 from tf_autofuse.ge.rewriter import ORIGINAL_NAMES, ORIGINAL_TYPES
 from tf_autofuse.ge.tensor import TensorDesc
+from tf_autofuse.ge.types import DataType
 from tf_autofuse.verify.result import FusedNode, TensorInfo, VerifyResult
 
 FUSED_TYPE = "AutofusedKernel"
 # Types whose nodes may be left over, and then removed, once all their readers are fused.
 _MAY_DIE = ("Const", "Constant", "Data")
+_SIZE_TYPES = (DataType.DT_INT32, DataType.DT_INT64)
 _UNKNOWN = -1
 _UNKNOWN_RANK = (-2,)
 
 _End = Tuple[str, int]
+
+
+def _is_size(node: NodeData) -> bool:
+    """Whether a node gives nothing but a few integers, as a shape is."""
+    descs = node.output_descs
+    return bool(descs) and all(
+        desc.data_type in _SIZE_TYPES and len(desc.shape.dims) < 2 and desc.shape.dims != [-2]
+        for desc in descs)
 
 
 def original_names(node: NodeData) -> List[str]:
@@ -108,8 +118,11 @@ class _PairCheck:
         self.say("{} ({}) is neither there nor in a fused node", node.name, node.type)
 
     def _may_be_dead(self, node: NodeData) -> bool:
+        """Whether fused nodes, which hold constants and know sizes, have taken all its readers."""
+        if node.name in self.after.nodes or node.type not in _MAY_DIE and not _is_size(node):
+            return False
         readers = [consumer for ends in node.outputs for consumer, _ in ends]
-        return node.type in _MAY_DIE and all(reader.name in self.home for reader in readers)
+        return all(reader.name in self.home or self._may_be_dead(reader) for reader in readers)
 
     def _check_survivor(self, old: NodeData, new: NodeData) -> None:
         if old.type != new.type:
