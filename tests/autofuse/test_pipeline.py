@@ -1,4 +1,5 @@
 """The pass over a graph: what it writes into the graph, the report and the bundle, and failures."""
+import gc
 import os
 
 import numpy as np
@@ -10,6 +11,7 @@ from tf_autofuse import flags
 from tf_autofuse.autofuse import kernels, pipeline, traffic
 from tf_autofuse.build import HostBuilds
 from tf_autofuse.errors import BuildError, ScheduleError
+from tf_autofuse.ge.node import NodeData
 from tf_autofuse.ge.passes import PassContext
 from tf_autofuse.ge.tensor import Tensor
 from tf_autofuse.ge.types import DataType
@@ -46,6 +48,19 @@ def test_the_fused_node_says_where_it_comes_from():
     assert node.get_attr("spec") == "v1;axes=2;groups=0,0;in=0.1;out=0.1;"
     assert node.get_attr("host_library") == "/lib/%s.so" % node.get_attr("kernel_key")
     assert node.get_output_desc(0).shape.dims == [128, 192]
+
+
+def test_the_graph_that_holds_a_fused_node_at_first_waits_for_no_garbage_collection():
+    graph = chain("Abs", "Relu", "Exp")
+    gc.collect()
+    gc.disable()
+    try:
+        assert "AutofusedKernel" in fuse(graph)
+        nodes = [thing for thing in gc.get_objects() if isinstance(thing, NodeData)]
+        assert not [node.name for node in nodes if node.name == "x0" and node.type == "Data"
+                    and node not in graph._graph.nodes.values()]
+    finally:
+        gc.enable()
 
 
 def test_shapes_that_nobody_needs_any_more_are_gone():

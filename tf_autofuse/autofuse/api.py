@@ -1,11 +1,12 @@
 """The GE Python face a graph belongs to: the real `ge` package, the host's own, or the bridge's."""
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import tempfile
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Iterator
 
 from tf_autofuse.ge.builder import GraphBuilder
 from tf_autofuse.ge.reading import HOST_PACKAGE, is_host
@@ -26,19 +27,25 @@ def api_of(graph: Any) -> SimpleNamespace:
     return SimpleNamespace(**{name: getattr(passes, name, None) for name in names})
 
 
-def build_like(graph: Any, builder: GraphBuilder) -> Any:
-    """Finish `builder` as a graph of the same package as `graph`.
+@contextlib.contextmanager
+def built_like(graph: Any, builder: GraphBuilder) -> Iterator[Any]:
+    """What `builder` holds as a graph of the same package as `graph`, for the time of the context.
 
     GE's own Graph cannot be given nodes from Python; it loads a serialised model instead.
     """
     built = builder.build()
-    if is_host(graph) or is_legacy(graph):
-        return built
+    try:
+        yield built if is_host(graph) or is_legacy(graph) else _loaded(type(graph), built)
+    finally:
+        built.dissolve()
+
+
+def _loaded(of: type, built: Any) -> Any:
     folder = tempfile.mkdtemp(prefix="autofuse_")
     path = os.path.join(folder, "replacement.air")
     try:
         built.save_to_air(path)
-        loaded = type(graph)(built.name)
+        loaded = of(built.name)
         loaded.load_from_air(path)
         return loaded
     finally:

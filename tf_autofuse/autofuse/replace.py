@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, NamedTuple, Sequence, Set, Tuple
 
-from tf_autofuse.autofuse.api import api_of, build_like
+from tf_autofuse.autofuse.api import api_of, built_like
 from tf_autofuse.cluster.clusterer import Cluster
 from tf_autofuse.cluster.order import places
 from tf_autofuse.cluster.told import is_size, told_shapes
@@ -174,9 +174,8 @@ class _Copies:
 
 def _replace(graph, view, cluster, fused, context, ports, copies) -> None:
     api = api_of(graph)
-    handles = [node.handle for node in cluster.members]
-    if api.can_fuse is not None:
-        verdict = api.can_fuse(handles)
+    if context is None and api.can_fuse is not None:  # with a context the rewriter asks itself
+        verdict = api.can_fuse([node.handle for node in cluster.members])
         if not verdict.ok:
             raise Unsupported(verdict.reason, node=fused.name, code="REWRITE")
     ports = {ref: edges for ref, edges in ports.items() if edges}
@@ -190,12 +189,13 @@ def _replace(graph, view, cluster, fused, context, ports, copies) -> None:
     for number, (name, port) in enumerate(cluster.lowered.outputs):
         output = api.SubgraphOutput(view.node(name).handle, port)
         _expect(boundary.add_output(number, output), fused)
-    replacement = build_like(graph, _replacement(view, cluster, fused, order))
+    replace = api.SubgraphRewriter.replace
     try:
-        if context is None:
-            _expect(api.SubgraphRewriter.replace(boundary, replacement) or 0, fused)
-        else:
-            api.SubgraphRewriter.replace(boundary, replacement, context=context)
+        with built_like(graph, _replacement(view, cluster, fused, order)) as replacement:
+            if context is None:
+                _expect(replace(boundary, replacement) or 0, fused)
+            else:
+                replace(boundary, replacement, context=context)
     except RuntimeError as error:
         raise Unsupported(str(error), node=fused.name, code="REWRITE") from error
 

@@ -1,9 +1,9 @@
 """Judges single operators: may this node be part of a kernel at all?"""
 from __future__ import annotations
 
+import functools
 from typing import Optional
 
-from tf_autofuse.cluster import skips
 from tf_autofuse.cluster.reasons import FuseDecision
 from tf_autofuse.cluster.view import EXCLUDING_ATTRS, GraphView, ViewNode, read_attr
 from tf_autofuse.loop.source import Operator, TensorInfo
@@ -31,15 +31,14 @@ def judge(view: GraphView, node: ViewNode) -> FuseDecision:
         return FuseDecision.no("SHAPE", "%s has an unconnected input" % node.name)
     if node.outputs and view.infos[(node.name, 0)].const is not None:
         return FuseDecision.no("SHAPE_MATH", "%s is a number that is known" % node.name)
-    for problem in (_skipped(node), _attributes(node), _tensors(view, node)):
+    for problem in (_skipped(view, node), _attributes(node), _tensors(view, node)):
         if problem is not None:
             return problem
     return FuseDecision.yes()
 
 
-def _skipped(node: ViewNode) -> Optional[FuseDecision]:
-    found = skips.current()
-    line = found.matching(node.name, node.type, *OPS[node.type].tf) if any(found) else ""
+def _skipped(view: GraphView, node: ViewNode) -> Optional[FuseDecision]:
+    line = any(view.skips) and view.skips.matching(node.name, node.type, *OPS[node.type].tf)
     if not line:
         return None
     return FuseDecision.no("SCOPE", "%s is listed in the skip file as %s" % (node.name, line))
@@ -65,6 +64,7 @@ def _attributes(node: ViewNode) -> Optional[FuseDecision]:
     return None
 
 
+@functools.lru_cache(maxsize=1024)
 def _runs_kernels(device: str) -> bool:
     """Devices without a type are ours to place; `:CPU:` is where TensorFlow runs the kernels."""
     upper = device.upper()

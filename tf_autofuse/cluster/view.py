@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
+from tf_autofuse.cluster import skips
 from tf_autofuse.ge.reading import CONST_TYPES, ConstValues, dims_of
 from tf_autofuse.loop.source import Operator, TensorInfo, TensorRef, told_by, told_symbols
 from tf_autofuse.ops import MOVE, OPS, REDUCE
@@ -59,6 +60,7 @@ class GraphView:
         self.sizes: Set[int] = set()  # indices of nodes that find out sizes, and do nothing else
         self.asked: Dict[TensorRef, TensorRef] = {}  # of which tensor a number of elements is
         self.places: Dict[int, int] = {}  # see `order.places`
+        self.skips = skips.current()
         self.nodes: List[ViewNode] = [self._read(i, node) for i, node in enumerate(handles)]
 
     def node(self, name: str) -> ViewNode:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from tf_autofuse.errors import IRError
@@ -137,21 +138,30 @@ def _unconnected() -> TensorDesc:
 
 def _note_prototype(node: NodeData) -> None:
     """Set the attributes GE derives from an operator's prototype, unless they are there."""
-    (in_name, in_kind), (out_name, out_kind), attr_names = _PROTOTYPES[node.type]
-    notes: Dict[str, Any] = {}
+    attrs = tuple(name for name in _PROTOTYPES[node.type][2] if name in node.attrs)
+    for key, value in _notes(node.type, len(node.inputs), len(node.outputs), attrs):
+        if key not in node.attrs:
+            node.attrs[key] = list(value)
+
+
+@functools.lru_cache(maxsize=1024)
+def _notes(
+    type: str, inputs: int, outputs: int, attrs: Sequence[str]
+) -> List[Tuple[str, List[Any]]]:
+    """The notes on a node with that many ports and those of the prototype's attributes."""
+    (in_name, in_kind), (out_name, out_kind), _ = _PROTOTYPES[type]
+    notes: Dict[str, List[Any]] = {}
     if in_name:
-        names = _port_names(in_name, in_kind == 2, len(node.inputs))
+        names = _port_names(in_name, in_kind == 2, inputs)
         notes.update(_input_name_key=sorted(names))
         notes.update(_input_name_value=[names.index(name) for name in sorted(names)])
         notes.update(_ir_inputs_key=[in_name], _ir_inputs_value=[in_kind])
-    names = _port_names(out_name, out_kind == 1, len(node.outputs))
+    names = _port_names(out_name, out_kind == 1, outputs)
     notes.update(_output_name_key=sorted(names))
     notes.update(_output_name_value=[names.index(name) for name in sorted(names)])
     notes.update(_ir_outputs_key=[out_name], _ir_outputs_value=[out_kind])
-    notes.update(_ir_attr_names=[name for name in attr_names if name in node.attrs])
-    for key, value in notes.items():
-        if value:
-            node.attrs.setdefault(key, value)
+    notes.update(_ir_attr_names=list(attrs))
+    return [(key, value) for key, value in notes.items() if value]
 
 
 def _port_names(name: str, dynamic: bool, count: int) -> List[str]:

@@ -70,8 +70,7 @@ class _Importer:
             inputs, controls = self._edges(node_def)
             chain = self._chains.get(node_def.name, ())
             self._record.nodes[node_def.name] = ImportedNode(raw, node_def, inputs, controls, chain)
-        for node in self._record.nodes.values():
-            self._check_edges(node)
+        self._check_edges()
         for node in self._record.nodes.values():
             if node.chain:
                 self._add_chain(node)
@@ -84,8 +83,9 @@ class _Importer:
         inputs: List[Tensor] = []
         controls: List[str] = []
         for text in node_def.input:
-            name, port = parse_input(text)
-            name = self._ge_name(name)
+            source, port = parse_input(text)
+            self._used_ports[source] = max(port, self._used_ports.get(source, -1))
+            name = self._ge_name(source)
             if port == -1:
                 controls.append(name)
             else:
@@ -97,13 +97,14 @@ class _Importer:
         chain = self._chains.get(tf_name)
         return chain[-1] if chain else tf_name
 
-    def _check_edges(self, node: ImportedNode) -> None:
-        for text in node.node_def.input:
-            source, port = parse_input(text)
-            if source not in self._record.nodes:
-                message = "input {!r} names a node that is not there".format(text)
-                raise IRError(message, node=node.node_def.name, stage=STAGE)
-            self._used_ports[source] = max(port, self._used_ports.get(source, -1))
+    def _check_edges(self) -> None:
+        if self._used_ports.keys() <= self._record.nodes.keys():
+            return
+        for node in self._record.nodes.values():
+            for text in node.node_def.input:
+                if parse_input(text)[0] not in self._record.nodes:
+                    message = "input {!r} names a node that is not there".format(text)
+                    raise IRError(message, node=node.node_def.name, stage=STAGE)
 
     def _add(self, node: ImportedNode) -> None:
         node_def = node.node_def
