@@ -34,7 +34,7 @@ _BUILD = (
           "Where memory is short raise the limit or free some. Otherwise it is a fault of this "
           "package: report it with the kept source."),
     Entry(("wrote no library", "is no kernel library", "has kernel interface", "it has no function",
-           "its ABI version is", "dlopen failed"),
+           "its ABI version is", "dlopen failed", "no single place for its numbers"),
           "What the compiler left is no whole kernel library, so that it is not used.",
           "Look at the disk (full?) and at what `CXX` names; `tf-autofuse cache clear` removes "
           "what is stored."),
