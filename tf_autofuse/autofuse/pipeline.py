@@ -88,15 +88,20 @@ def _plan(view: GraphView, cluster: Cluster, alone: List[UnfusedEntry]) -> List[
     """Plans of a cluster; one that fits no schedule is cut in two until its parts do."""
     interrupts.check()
     try:
-        lowered, plan = plan_in_order(cluster.lowered)
-        cluster = cluster._replace(lowered=lowered)
-        return [(cluster, debug.with_own_source(plan, _fused_name(cluster, plan)))]
+        return [_planned(cluster)]
     except ScheduleError as error:
         plan_again = _plan_plain if cluster.copies else _plan_halves
         return plan_again(view, cluster, error, alone)
     except AutofuseError as error:
         _leave(cluster, "INTERNAL", error, alone)
         return []
+
+
+def _planned(cluster: Cluster, missing: str = "") -> Planned:
+    """A cluster in the order of its plan, and the plan; `missing` as `plan_in_order` takes it."""
+    lowered, plan = plan_in_order(cluster.lowered, missing)
+    return (cluster._replace(lowered=lowered),
+            debug.with_own_source(plan, _fused_name(cluster, plan)))
 
 
 def _plan_plain(
@@ -136,9 +141,7 @@ def _plan_for_cpu(
     CPU has none."""
     try:
         if isinstance(error, ScheduleError):
-            lowered, plan = plan_in_order(cluster.lowered, error.message)
-            cluster = cluster._replace(lowered=lowered)
-            return [(cluster, debug.with_own_source(plan, _fused_name(cluster, plan)))]
+            return [_planned(cluster, error.message)]
     except ScheduleError:
         pass
     _leave(cluster, getattr(error, "code", "SCHEDULE"), error, alone)
