@@ -153,6 +153,21 @@ def test_sizes_that_a_fused_node_knows_may_go(tmp_path, dtype):
     assert sorted(result.dead) == (["d", "k", "s"] if result.ok else ["k"])
 
 
+def test_sizes_that_are_gone_may_be_many(tmp_path):
+    made = builder()
+    few = TensorDesc([1], Format.FORMAT_ND, DataType.DT_INT32)
+    made.add_op("s0", "Shape", inputs=[("x", 0)], outputs=[few])
+    for number in range(2000):
+        made.add_op("s%d" % (number + 1), "Neg", inputs=[("s%d" % number, 0)], outputs=[few])
+    made.add_op("a", "Tile", inputs=[("x", 0), ("s2000", 0)], outputs=[FP32])
+    made.add_op("m", "Mul", inputs=[("a", 0), ("k", 0)], outputs=[FP32])
+    made.add_op("r", "Relu", inputs=[("m", 0)], outputs=[FP32])
+    made.add_op("out", "NetOutput", inputs=[("r", 0)])
+    write(tmp_path, ("Entry", made.build()), ("Exit", after()))
+    result = verify_dumps(str(tmp_path))
+    assert result.ok and len(result.dead) == 2002
+
+
 HALF = TensorDesc([4, -1], Format.FORMAT_ND, DataType.DT_FLOAT16)
 OTHER = TensorDesc([5, -1], Format.FORMAT_ND, DataType.DT_FLOAT)
 

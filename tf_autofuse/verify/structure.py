@@ -65,7 +65,7 @@ class _PairCheck:
         self.home: Dict[str, List[str]] = {}
         self.members: Dict[str, Set[str]] = {}
         self._assign_members()
-        self.dead: Set[str] = set()
+        self.dead = self._find_dead()
 
     def _assign_members(self) -> None:
         holders: Dict[str, List[str]] = {}
@@ -111,18 +111,27 @@ class _PairCheck:
             self.say("{} is in several fused nodes: {}", node.name, ", ".join(homes))
         if homes or node.name in self.after.nodes:
             return
-        if self._may_be_dead(node):
-            self.dead.add(node.name)
+        if node.name in self.dead:
             self.result.dead.append(node.name)
             return
         self.say("{} ({}) is neither there nor in a fused node", node.name, node.type)
 
-    def _may_be_dead(self, node: NodeData) -> bool:
-        """Whether fused nodes, which hold constants and know sizes, have taken all its readers."""
-        if node.name in self.after.nodes or node.type not in _MAY_DIE and not _is_size(node):
-            return False
-        readers = [consumer for ends in node.outputs for consumer, _ in ends]
-        return all(reader.name in self.home or self._may_be_dead(reader) for reader in readers)
+    def _find_dead(self) -> Set[str]:
+        """Names of nodes that are gone since fused nodes, which hold constants and know sizes, have
+        taken all their readers."""
+        gone = {name: node for name, node in self.before.nodes.items()
+                if name not in self.home and name not in self.after.nodes
+                and (node.type in _MAY_DIE or _is_size(node))}
+        readers = {name: sum(reader.name not in self.home for ends in node.outputs
+                             for reader, _ in ends) for name, node in gone.items()}
+        dead = [name for name, count in readers.items() if not count]
+        for name in dead:  # grows while it is walked
+            for edge in gone[name].inputs:
+                if edge is not None and edge[0].name in readers:
+                    readers[edge[0].name] -= 1
+                    if not readers[edge[0].name]:
+                        dead.append(edge[0].name)
+        return set(dead)
 
     def _check_survivor(self, old: NodeData, new: NodeData) -> None:
         if old.type != new.type:
